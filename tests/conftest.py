@@ -1,10 +1,11 @@
 """Fixtures and options that many tests share."""
 
 import asyncio
+import inspect
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ from ag_ui_client import AGUIClients
 from ai_sdk_client import CLIENTS, AiSdkClients, find_node
 from bench.chromium import find_chromium
 from postgres_server import Databases, running_postgres
+from server.live_server import LIMIT
 from valkey_server import Valkey, running_valkey
+from waiting import limited
 
 # The tests draw the same examples on every machine, at every run. `make fuzz` draws new ones.
 # No deadline, because the machine may be busy.
@@ -46,6 +49,21 @@ def _begins_first(item: pytest.Item) -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The order in which files are given to whoever has nothing to do."""
     items.sort(key=_begins_first)
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """The event loop of async tests."""
+    return "asyncio"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """An async test that hangs fails, after LIMIT seconds or those of its mark `time_limit`."""
+    if inspect.iscoroutinefunction(pyfuncitem.obj):
+        mark = pyfuncitem.get_closest_marker("time_limit")
+        pyfuncitem.obj = limited(pyfuncitem.obj, mark.args[0] if mark else LIMIT)
+    return (yield)
 
 
 def pytest_report_header() -> list[str]:

@@ -1,6 +1,5 @@
 """bench/server.py: what it times is what it says it times. No timing is asserted here."""
 
-import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,17 +46,15 @@ def test_every_client_is_told_the_whole_run(server: Hosted, runs: list[Run]) -> 
     assert [text_of(body) for body in told] == [TOLD] * len(runs)
 
 
-def test_a_replay_in_this_process_is_what_the_server_sends(
+async def test_a_replay_in_this_process_is_what_the_server_sends(
     server: Hosted, data: Path, runs: list[Run]
 ) -> None:
-    async def replayed() -> bytes:
-        storage = await open_storage(Settings(data=data).database)
-        try:
-            return b"".join(await read_again(storage, runs[0]))
-        finally:
-            await storage.close()
-
-    assert [asyncio.run(replayed())] == bodies(server, [path_of(runs[0])])
+    storage = await open_storage(Settings(data=data).database)
+    try:
+        replayed = b"".join(await read_again(storage, runs[0]))
+    finally:
+        await storage.close()
+    assert [replayed] == bodies(server, [path_of(runs[0])])
 
 
 def test_two_servers_are_measured_in_turn(server: Hosted, runs: list[Run]) -> None:
@@ -91,22 +88,16 @@ def test_live_runs_reach_their_clients(server: Hosted) -> None:
     assert 0 < live.p50 <= live.p99
 
 
-def test_a_line_tells_when_it_was_due() -> None:
-    async def lines() -> bytes:
-        async with TickingExecution(SPACING) as execution:
-            return await execution.read() + await execution.read()
-
-    first, *_, last = stamps(asyncio.run(lines()))
+async def test_a_line_tells_when_it_was_due() -> None:
+    async with TickingExecution(SPACING) as execution:
+        first, *_, last = stamps(await execution.read() + await execution.read())
     assert last - first >= SPACING * 0.99
 
 
-def test_an_agent_that_is_stopped_has_nothing_more_to_say() -> None:
-    async def outcome() -> tuple[bytes, int | None]:
-        async with TickingExecution(SPACING) as execution:
-            ended = await execution.stop()
-            return await execution.read(), ended.exit_code
-
-    assert asyncio.run(outcome()) == (b"", 0)
+async def test_an_agent_that_is_stopped_has_nothing_more_to_say() -> None:
+    async with TickingExecution(SPACING) as execution:
+        ended = await execution.stop()
+        assert (await execution.read(), ended.exit_code) == (b"", 0)
 
 
 def test_connections_are_counted_when_they_have_begun(server: Hosted, data: Path) -> None:

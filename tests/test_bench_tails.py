@@ -1,6 +1,5 @@
 """bench/tails.py: what it times is what it says it times. No timing is asserted here."""
 
-import asyncio
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,19 +9,15 @@ from bench.ticking import stamps
 from valkey_server import Valkey
 
 
-def test_words_come_from_another_process_each_with_the_time_when_it_was_due(
+async def test_words_come_from_another_process_each_with_the_time_when_it_was_due(
     tmp_path: Path, valkey: Valkey
 ) -> None:
     database = f"sqlite:///{tmp_path}/mobox.db"
-
-    async def read() -> list[float]:
-        with Saying("mobox", valkey.url, database) as saying:
-            async with mobox_tails(valkey.url, database) as tail:
-                assert min(await late(saying, tail, 5)) > 0
-                stream = tail(saying.begin(20))
-                saying.speak()
-                return [due async for _, word in stream for due in stamps(word)]
-
-    due = asyncio.run(read())
+    with Saying("mobox", valkey.url, database) as saying:
+        async with mobox_tails(valkey.url, database) as tail:
+            assert min(await late(saying, tail, 5)) > 0
+            stream = tail(saying.begin(20))
+            saying.speak()
+            due = [due async for _, word in stream for due in stamps(word)]
     steps = [after - before for before, after in pairwise(due)]
     assert [round(step, 6) for step in steps] == [SPACING] * 19

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from server.live_server import LIMIT
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def run(work: Awaitable[T], seconds: float = LIMIT) -> T:
-    """What comes of it, unless it hangs."""
+def limited(
+    work: Callable[P, Awaitable[T]], seconds: float = LIMIT
+) -> Callable[P, Coroutine[Any, Any, T]]:
+    """The same function, which fails when it has not returned after so many seconds."""
 
-    async def limited() -> T:
-        async with asyncio.timeout(seconds):
-            return await work
+    @wraps(work)
+    async def in_time(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return await work(*args, **kwargs)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise AssertionError(f"it hangs: not done after {seconds:g} s") from error
 
-    return asyncio.run(limited())
+    return in_time
 
 
 async def until(happened: Callable[[], object], seconds: float = LIMIT) -> None:
@@ -39,9 +49,9 @@ async def until_it_says_so(
         await asyncio.sleep(pause)
 
 
-def wait_until(happened: Callable[[], object]) -> None:
+def wait_until(happened: Callable[[], object], seconds: float = LIMIT) -> None:
     """The same where there is no event loop."""
-    deadline = time.monotonic() + LIMIT
+    deadline = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < deadline
         time.sleep(0.01)

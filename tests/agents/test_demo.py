@@ -183,7 +183,9 @@ def test_an_approval_is_answered_to_the_process_that_asks(
 
 
 @pytest.mark.parametrize("decision", DECISIONS)
-def test_an_approval_is_answered_to_the_next_process(decision: Decision, tmp_path: Path) -> None:
+async def test_an_approval_is_answered_to_the_next_process(
+    decision: Decision, tmp_path: Path
+) -> None:
     recorder = Recorder("emitted")
     pauses: list[Paused] = []
 
@@ -192,7 +194,7 @@ def test_an_approval_is_answered_to_the_next_process(decision: Decision, tmp_pat
         if pauses:
             execution.kill()
 
-    first, _ = asyncio.run(execute(recorder, turn_of("approve"), tmp_path / "state", give_up))
+    first, _ = await execute(recorder, turn_of("approve"), tmp_path / "state", give_up)
     assert recorder.close() == []  # it waits
     legal_log([entry.event for entry in first])
     (request,) = pauses[0].request_ids
@@ -200,7 +202,7 @@ def test_an_approval_is_answered_to_the_next_process(decision: Decision, tmp_pat
     response = InputResponse(id=request, decision=answer.decision)
     first += recorder.feed([response])
     turn = Turn(answers=(answer,), resume=pauses[0].resume)
-    second, _ = asyncio.run(execute(recorder, turn, tmp_path / "state"))
+    second, _ = await execute(recorder, turn, tmp_path / "state")
     log = checked(first + second + recorder.close())
     assert result_of(log) == DECISIONS[decision]
     assert log[-1].event == Done(reason="stop")
@@ -234,19 +236,19 @@ def test_a_question_with_choices_and_free_text_is_answered(
     assert "".join(e.event.delta for e in log if isinstance(e.event, TextDelta)) == expected
 
 
-def test_a_question_is_answered_to_the_next_process(tmp_path: Path) -> None:
+async def test_a_question_is_answered_to_the_next_process(tmp_path: Path) -> None:
     answer = Answer(
         decision="answered", value={"answers": {"Where to?": "Lugano"}}, request_id="question_1"
     )
     turn = Turn(answers=(answer,), resume={"command": "ask"})
-    log, _ = asyncio.run(execute(Recorder("emitted"), turn, tmp_path / "state"))
+    log, _ = await execute(Recorder("emitted"), turn, tmp_path / "state")
     text = "".join(entry.event.delta for entry in log if isinstance(entry.event, TextDelta))
     assert text == "Noted:\n\n- Where to? **Lugano**\n"
     assert not [entry for entry in log if isinstance(entry.event, InputRequest)]
 
 
 @pytest.mark.parametrize("command", ["page", "page locate"])
-def test_a_tool_of_the_page_is_called(tmp_path: Path, command: str) -> None:
+async def test_a_tool_of_the_page_is_called(tmp_path: Path, command: str) -> None:
     tools = (FrontendTool(name="locate"), FrontendTool(name="shout"))
     turn = Turn(prompt=(PromptText(text=command),), frontend=Frontend(tools=tools))
     recorder = Recorder("emitted")
@@ -256,7 +258,7 @@ def test_a_tool_of_the_page_is_called(tmp_path: Path, command: str) -> None:
             answer = Answer(decision="answered", value="Bern")
             execution.answer(paused.request_ids[0], answer)
 
-    log, _ = asyncio.run(execute(recorder, turn, tmp_path / "state", on_events))
+    log, _ = await execute(recorder, turn, tmp_path / "state", on_events)
     log = checked(log + recorder.close())
     assert [e.event.name for e in log if isinstance(e.event, ToolUseStart)] == ["locate"]
     assert result_of(log) == "ok"
@@ -264,10 +266,10 @@ def test_a_tool_of_the_page_is_called(tmp_path: Path, command: str) -> None:
     assert text == "The page returned: Bern"
 
 
-def test_result_of_a_frontend_tool_is_sent_to_the_next_process(tmp_path: Path) -> None:
+async def test_result_of_a_frontend_tool_is_sent_to_the_next_process(tmp_path: Path) -> None:
     answer = Answer(decision="denied", value="no", request_id="result_of_call_page")
     turn = Turn(answers=(answer,), resume={"command": "page"})
-    log, _ = asyncio.run(execute(Recorder("emitted"), turn, tmp_path / "state"))
+    log, _ = await execute(Recorder("emitted"), turn, tmp_path / "state")
     text = "".join(entry.event.delta for entry in log if isinstance(entry.event, TextDelta))
     assert text == "The page could not do that."
 

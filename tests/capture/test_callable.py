@@ -16,7 +16,6 @@ from mobox.capture.execution import Execution
 from mobox.emitter import emit_text
 from mobox.events import Status
 from mobox.events.turn import Turn
-from supervisor.stage import run
 from waiting import until
 
 MANY = 1000
@@ -51,60 +50,50 @@ def at_work(function: Callable[..., object]) -> Execution:
 
 
 @pytest.mark.parametrize("function", [speaks, speaks_in_a_thread, emits_in_a_thread])
-def test_who_is_not_read_says_no_more(function: Callable[..., object]) -> None:
-    async def scenario() -> bytes:
-        said.clear()
-        async with at_work(function) as execution:
-            await until(lambda: len(said) >= ENOUGH)
-            for _ in range(A_WHILE):
-                await asyncio.sleep(0)
-            assert len(said) <= ENOUGH + 1
-            read = b""
-            while data := await execution.read():
-                assert len(data) < 2 * MOST_HELD
-                read += data
-            assert (await execution.outcome()).exit_code == 0
-            return read
-
-    *lines, last = map(json.loads, run(scenario()).splitlines())
+async def test_who_is_not_read_says_no_more(function: Callable[..., object]) -> None:
+    said.clear()
+    async with at_work(function) as execution:
+        await until(lambda: len(said) >= ENOUGH)
+        for _ in range(A_WHILE):
+            await asyncio.sleep(0)
+        assert len(said) <= ENOUGH + 1
+        read = b""
+        while data := await execution.read():
+            assert len(data) < 2 * MOST_HELD
+            read += data
+        assert (await execution.outcome()).exit_code == 0
+        *lines, last = map(json.loads, read.splitlines())
     assert [line["data"]["content"] for line in lines] == [WORDS] * MANY
     assert last == emit.done()
 
 
-def test_a_read_may_be_cancelled_and_nothing_is_lost() -> None:
-    async def scenario() -> bytes:
-        go_on = asyncio.Event()
+async def test_a_read_may_be_cancelled_and_nothing_is_lost() -> None:
+    go_on = asyncio.Event()
 
-        async def waits() -> str:
-            await go_on.wait()
-            return "here"
+    async def waits() -> str:
+        await go_on.wait()
+        return "here"
 
-        async with at_work(waits) as execution:
-            reading = asyncio.create_task(execution.read())
-            await asyncio.sleep(0)
-            reading.cancel()
-            await asyncio.wait([reading])
-            go_on.set()
-            return await execution.read()
-
-    assert json.loads(run(scenario()).splitlines()[0]) == emit.text("here")
+    async with at_work(waits) as execution:
+        reading = asyncio.create_task(execution.read())
+        await asyncio.sleep(0)
+        reading.cancel()
+        await asyncio.wait([reading])
+        go_on.set()
+        assert json.loads((await execution.read()).splitlines()[0]) == emit.text("here")
 
 
-def test_what_comes_of_each_thing() -> None:
+async def test_what_comes_of_each_thing() -> None:
     class Odd:
         def __repr__(self) -> str:
             return "odd"
 
     things = ["words", Status(message="busy", id="s"), emit.status("idle"), {"any": Odd()}, 7]
-
-    async def scenario() -> bytes:
-        async with at_work(lambda: things) as execution:
-            read = b""
-            while data := await execution.read():
-                read += data
-            return read
-
-    *lines, _ = map(json.loads, run(scenario()).splitlines())
+    async with at_work(lambda: things) as execution:
+        read = b""
+        while data := await execution.read():
+            read += data
+        *lines, _ = map(json.loads, read.splitlines())
     assert lines == [
         {"type": "text", "data": {"content": "words"}},
         {"type": "status", "data": {"message": "busy", "id": "s"}},
@@ -114,27 +103,24 @@ def test_what_comes_of_each_thing() -> None:
     ]
 
 
-def test_leaving_ends_it() -> None:
-    async def scenario() -> list[str]:
-        seen: list[str] = []
+async def test_leaving_ends_it() -> None:
+    seen: list[str] = []
 
-        async def waits() -> AsyncIterator[str]:
-            try:
-                seen.append("begun")
-                yield "I wait"
-                await asyncio.Event().wait()
-            finally:
-                seen.append("ended")
+    async def waits() -> AsyncIterator[str]:
+        try:
+            seen.append("begun")
+            yield "I wait"
+            await asyncio.Event().wait()
+        finally:
+            seen.append("ended")
 
-        async with at_work(waits) as execution:
-            await execution.read()
-        assert (await execution.outcome()).stopped
-        return seen
-
-    assert run(scenario()) == ["begun", "ended"]
+    async with at_work(waits) as execution:
+        await execution.read()
+    assert (await execution.outcome()).stopped
+    assert seen == ["begun", "ended"]
 
 
-def test_what_it_iterates_over_is_closed() -> None:
+async def test_what_it_iterates_over_is_closed() -> None:
     class Stream:
         """As an SDK's: an async iterator that is closed by hand."""
 
@@ -150,13 +136,10 @@ def test_what_it_iterates_over_is_closed() -> None:
         async def close(self) -> None:
             self.closed = True
 
-    async def scenario() -> bool:
-        stream = Stream()
-        async with at_work(lambda: stream) as execution:
-            await execution.read()
-        return stream.closed
-
-    assert run(scenario())
+    stream = Stream()
+    async with at_work(lambda: stream) as execution:
+        await execution.read()
+    assert stream.closed
 
 
 def test_a_line_knows_what_it_opens() -> None:

@@ -24,7 +24,7 @@ from mobox.capture.process import READ_SIZE, Patience, ProcessExecution
 from mobox.events import Done, Error, InputRequest, Paused, Raw, TextDelta
 from mobox.events.turn import Answer, HistoryMessage, PromptText, Turn
 from mobox.sandbox import Job, get_sandbox
-from waiting import run, until
+from waiting import until, wait_until
 
 T = TypeVar("T")
 
@@ -98,11 +98,8 @@ async def record(execution: ProcessExecution) -> tuple[list[LogEntry], Outcome]:
     return log, outcome
 
 
-def recorded(job: Job, turn: Turn = TURN) -> tuple[list[LogEntry], Outcome]:
-    async def both() -> tuple[list[LogEntry], Outcome]:
-        return await record(start(job, turn))
-
-    return run(both())
+async def recorded(job: Job, turn: Turn = TURN) -> tuple[list[LogEntry], Outcome]:
+    return await record(start(job, turn))
 
 
 def text_of(log: list[LogEntry]) -> str:
@@ -121,10 +118,10 @@ def raws_of(log: list[LogEntry]) -> list[Any]:
 # What an agent gets and says
 
 
-def test_an_agent_gets_its_turn_and_is_heard(job: Make) -> None:
+async def test_an_agent_gets_its_turn_and_is_heard(job: Make) -> None:
     history = HistoryMessage(id="m1", role="assistant", parts=({"type": "text", "text": "Hi"},))
     turn = Turn(prompt=TURN.prompt, history=(history,), resume={"at": 3})
-    log, outcome = recorded(
+    log, outcome = await recorded(
         job("""
         from shared.emitter import *
         turn = read_turn()
@@ -143,26 +140,23 @@ def test_an_agent_gets_its_turn_and_is_heard(job: Make) -> None:
     assert reason_of(log) == "stop"
 
 
-def test_what_a_person_answers_reaches_the_agent_that_waits(job: Make) -> None:
+async def test_what_a_person_answers_reaches_the_agent_that_waits(job: Make) -> None:
     agent = job("""
         from shared.emitter import *
         emit_text(repr(ask("Which?", options=["oak", "pine"], resume={"n": 1})))
         emit_done()
     """)
-
-    async def converse() -> tuple[list[Any], list[LogEntry]]:
-        recorder, log = Recorder("emitted"), []
-        async with start(agent) as execution:
-            async for data in execution.batches():
-                log += (entries := recorder.read(data))
-                for paused in [e.event for e in entries if isinstance(e.event, Paused)]:
-                    assert recorder.close() == []  # it waits: that is no end
-                    answer = Answer(decision="answered", value="oak")
-                    execution.answer("somebody else's", Answer(decision="denied"))
-                    execution.answer(paused.request_ids[0], answer)
-            return [entry.event for entry in log], log + recorder.close()
-
-    events, log = run(converse())
+    recorder, log = Recorder("emitted"), []
+    async with start(agent) as execution:
+        async for data in execution.batches():
+            log += (entries := recorder.read(data))
+            for request in [e.event for e in entries if isinstance(e.event, Paused)]:
+                assert recorder.close() == []  # it waits: that is no end
+                answer = Answer(decision="answered", value="oak")
+                execution.answer("another request", Answer(decision="denied"))
+                execution.answer(request.request_ids[0], answer)
+    events = [entry.event for entry in log]
+    log += recorder.close()
     (asked,) = [event for event in events if isinstance(event, InputRequest)]
     assert (asked.prompt, asked.options) == ("Which?", ["oak", "pine"])
     (paused,) = [event for event in events if isinstance(event, Paused)]
@@ -172,58 +166,54 @@ def test_what_a_person_answers_reaches_the_agent_that_waits(job: Make) -> None:
     assert reason_of(log) == "stop"
 
 
-def test_an_answer_that_came_later_is_found_by_the_next_process(job: Make) -> None:
+async def test_an_answer_that_came_later_is_found_by_the_next_process(job: Make) -> None:
     agent = job("""
         from shared.emitter import *
         emit_text(str(bool(approve("call_1", id="request_1"))))
     """)
     answer = Answer(decision="approved", request_id="request_1")
-    log, _ = recorded(agent, Turn(answers=(answer,)))
+    log, _ = await recorded(agent, Turn(answers=(answer,)))
     assert text_of(log) == "True"
     assert not [entry for entry in log if isinstance(entry.event, InputRequest)]
 
 
-def test_a_large_turn_reaches_an_agent_that_talks_before_it_listens(job: Make) -> None:
+async def test_a_large_turn_reaches_an_agent_that_talks_before_it_listens(job: Make) -> None:
     turn = Turn(prompt=(PromptText(text="x" * 5_000_000),))
     agent = job("""
         from shared.emitter import *
         emit_text("y" * 5_000_000)
         emit_text(str(len(read_turn().prompt)))
     """)
-    assert text_of(recorded(agent, turn)[0]) == "y" * 5_000_000 + "5000000"
+    assert text_of((await recorded(agent, turn))[0]) == "y" * 5_000_000 + "5000000"
 
 
-def test_an_agent_may_leave_without_having_listened(job: Make) -> None:
+async def test_an_agent_may_leave_without_having_listened(job: Make) -> None:
     turn = Turn(prompt=(PromptText(text="x" * 5_000_000),))
-    assert recorded(job("import os; os.close(0)"), turn)[1] == Outcome(exit_code=0)
+    assert (await recorded(job("import os; os.close(0)"), turn))[1] == Outcome(exit_code=0)
 
 
-def test_a_read_that_is_given_up_loses_nothing(job: Make) -> None:
+async def test_a_read_that_is_given_up_loses_nothing(job: Make) -> None:
     agent = job("""
         from shared.emitter import *
         wait_for_answer("go")
         emit_text("gone")
     """)
-
-    async def impatient() -> tuple[list[LogEntry], Outcome]:
-        execution = start(agent)
-        for _ in range(3):
-            reading = asyncio.create_task(execution.read())
-            await asyncio.sleep(0)
-            reading.cancel()
-            await asyncio.wait([reading])
-            assert reading.cancelled()
-        execution.answer("go", Answer(decision="answered"))
-        return await record(execution)
-
-    assert text_of(run(impatient())[0]) == "gone"
+    execution = start(agent)
+    for _ in range(3):
+        reading = asyncio.create_task(execution.read())
+        await asyncio.sleep(0)
+        reading.cancel()
+        await asyncio.wait([reading])
+        assert reading.cancelled()
+    execution.answer("go", Answer(decision="answered"))
+    assert text_of((await record(execution))[0]) == "gone"
 
 
 # Agents that break their format
 
 
-def test_what_an_agent_prints_is_kept_apart_from_what_it_says(job: Make) -> None:
-    log, outcome = recorded(
+async def test_what_an_agent_prints_is_kept_apart_from_what_it_says(job: Make) -> None:
+    log, outcome = await recorded(
         job("""
         import os, subprocess, sys
         from shared.emitter import *
@@ -242,8 +232,8 @@ def test_what_an_agent_prints_is_kept_apart_from_what_it_says(job: Make) -> None
         assert said in outcome.stderr_tail
 
 
-def test_prints_of_an_agent_without_the_emitter_are_raw(job: Make) -> None:
-    log, _ = recorded(
+async def test_prints_of_an_agent_without_the_emitter_are_raw(job: Make) -> None:
+    log, _ = await recorded(
         job("""
         import json
         print("Loading...")
@@ -256,8 +246,8 @@ def test_prints_of_an_agent_without_the_emitter_are_raw(job: Make) -> None:
     assert reason_of(log) == "truncated"
 
 
-def test_lines_that_come_in_pieces_are_put_together(job: Make) -> None:
-    log, _ = recorded(
+async def test_lines_that_come_in_pieces_are_put_together(job: Make) -> None:
+    log, _ = await recorded(
         job("""
         import os
         said = b'{"type": "text", "data": {"content": "h\\xc3\\xa9"}}\\n{"type": "done", "data":'
@@ -270,8 +260,8 @@ def test_lines_that_come_in_pieces_are_put_together(job: Make) -> None:
     assert reason_of(log) == "stop"
 
 
-def test_what_is_not_utf_8_is_kept(job: Make) -> None:
-    log, outcome = recorded(
+async def test_what_is_not_utf_8_is_kept(job: Make) -> None:
+    log, outcome = await recorded(
         job(r"""
         import os
         os.write(1, b'\xff\xfe garbage\n{"type": "text", "data": {"content": "ok"}}\n')
@@ -283,7 +273,7 @@ def test_what_is_not_utf_8_is_kept(job: Make) -> None:
     assert outcome.stderr_tail == r"\xff\xfe"
 
 
-def test_a_line_of_100_mb_costs_no_100_mb(job: Make) -> None:
+async def test_a_line_of_100_mb_costs_no_100_mb(job: Make) -> None:
     agent = job("""
         import os
         for _ in range(1600):
@@ -291,7 +281,7 @@ def test_a_line_of_100_mb_costs_no_100_mb(job: Make) -> None:
         os.write(1, b'\\n{"type": "text", "data": {"content": "still here"}}\\n')
     """)
     before = peak_memory(reset=True)
-    log, _ = recorded(agent)
+    log, _ = await recorded(agent)
     assert peak_memory() - before < 64_000_000
     assert text_of(log) == "still here"
     assert raws_of(log) == [{"dropped_bytes": 1600 * 65536}]
@@ -305,7 +295,9 @@ def peak_memory(reset: bool = False) -> int:
     return int(line.split()[1]) * 1024
 
 
-def test_an_agent_that_writes_faster_than_anyone_reads_has_to_wait(job: Make, state: Path) -> None:
+async def test_an_agent_that_writes_faster_than_anyone_reads_has_to_wait(
+    job: Make, state: Path
+) -> None:
     agent = job("""
         import os, pathlib
         os.set_blocking(1, False)
@@ -318,41 +310,33 @@ def test_an_agent_that_writes_faster_than_anyone_reads_has_to_wait(job: Make, st
         os.rename(os.environ["MOBOX_STATE"] + "/part", os.environ["MOBOX_STATE"] + "/full")
         os.read(0, 1)
     """)
-
-    async def look_away() -> None:
-        async with start(agent, Turn(prompt=())) as execution:
-            await until((state / "full").exists)
-            held = int((state / "full").read_text())
-            assert held <= 1 << 20  # a pipe's own size: nobody has read ahead
-            read = 0
-            async for data in execution.batches():
-                read += len(data)
-            assert read == held
-
-    run(look_away())
+    async with start(agent, Turn(prompt=())) as execution:
+        await until((state / "full").exists)
+        held = int((state / "full").read_text())
+        assert held <= 1 << 20  # a pipe's own size: nobody has read ahead
+        read = 0
+        async for data in execution.batches():
+            read += len(data)
+        assert read == held
 
 
-def test_endless_output_is_ended_by_stop(job: Make) -> None:
+async def test_endless_output_is_ended_by_stop(job: Make) -> None:
     agent = job("""
         from shared.emitter import emit_text
         while True:
             emit_text("x" * 1000)
     """)
 
-    async def stopped() -> tuple[int, Outcome]:
-        read = 0
-        async with start(agent, patience=TERMINATING) as execution:
-            async for data in execution.batches():
-                read += len(data)
-                if read > 10_000_000 and execution.running:
-                    break
-            outcome = await execution.stop()
-            async for data in execution.batches():
-                read += len(data)
-        return read, outcome
-
     before = peak_memory(reset=True)
-    read, outcome = run(stopped())
+    read = 0
+    async with start(agent, patience=TERMINATING) as execution:
+        async for data in execution.batches():
+            read += len(data)
+            if read > 10_000_000 and execution.running:
+                break
+        outcome = await execution.stop()
+        async for data in execution.batches():
+            read += len(data)
     assert (outcome.signal, outcome.stopped) == ("SIGTERM", True)
     assert read < 20_000_000
     assert peak_memory() - before < 16_000_000
@@ -361,15 +345,15 @@ def test_endless_output_is_ended_by_stop(job: Make) -> None:
 # Ends
 
 
-def test_an_exit_without_a_last_word_is_a_truncated_run(job: Make) -> None:
-    log, outcome = recorded(job("from shared.emitter import *; emit_text('Well')"))
+async def test_an_exit_without_a_last_word_is_a_truncated_run(job: Make) -> None:
+    log, outcome = await recorded(job("from shared.emitter import *; emit_text('Well')"))
     assert outcome == Outcome(exit_code=0)
     assert reason_of(log) == "truncated"
 
 
 @pytest.mark.parametrize("code", [1, 2, 127, 255])
-def test_an_exit_code_is_a_failure(job: Make, code: int) -> None:
-    log, outcome = recorded(job(f"import sys; sys.exit({code})"))
+async def test_an_exit_code_is_a_failure(job: Make, code: int) -> None:
+    log, outcome = await recorded(job(f"import sys; sys.exit({code})"))
     assert outcome.exit_code == code
     assert reason_of(log) == "error"
     assert log[-2].event == Error(
@@ -381,8 +365,8 @@ def test_an_exit_code_is_a_failure(job: Make, code: int) -> None:
     "name", ["HUP", "INT", "QUIT", "ILL", "ABRT", "FPE", "KILL", "SEGV", "PIPE", "ALRM", "TERM",
              "USR1", "USR2", "BUS", "SYS", "XCPU", "XFSZ", "TRAP"]
 )  # fmt: skip
-def test_a_signal_is_a_failure_that_names_it(job: Make, name: str) -> None:
-    log, outcome = recorded(
+async def test_a_signal_is_a_failure_that_names_it(job: Make, name: str) -> None:
+    log, outcome = await recorded(
         job(f"""
         import os, signal
         if "{name}" != "KILL":
@@ -396,50 +380,48 @@ def test_a_signal_is_a_failure_that_names_it(job: Make, name: str) -> None:
     assert (error.message, error.signal) == (f"The agent was ended by SIG{name}.", f"SIG{name}")
 
 
-def test_a_signal_without_a_name_is_told_by_its_number(job: Make) -> None:
-    assert recorded(job("import os; os.kill(os.getpid(), 40)"))[1].signal == "SIG40"
+async def test_a_signal_without_a_name_is_told_by_its_number(job: Make) -> None:
+    assert (await recorded(job("import os; os.kill(os.getpid(), 40)")))[1].signal == "SIG40"
 
 
-def test_a_traceback_is_in_the_error(job: Make) -> None:
-    log, _ = recorded(job("raise RuntimeError('no such luck')"))
+async def test_a_traceback_is_in_the_error(job: Make) -> None:
+    log, _ = await recorded(job("raise RuntimeError('no such luck')"))
     assert isinstance(error := log[-2].event, Error)
     assert "RuntimeError: no such luck" in (error.stderr_tail or "")
 
 
-def test_an_agent_that_only_writes_to_stderr_says_nothing(job: Make) -> None:
-    log, outcome = recorded(job("import sys; sys.stderr.write('busy')"))
+async def test_an_agent_that_only_writes_to_stderr_says_nothing(job: Make) -> None:
+    log, outcome = await recorded(job("import sys; sys.stderr.write('busy')"))
     assert outcome == Outcome(exit_code=0, stderr_tail="busy")
     assert [entry.event.type for entry in log] == ["start", "done"]
 
 
-def test_of_a_flood_on_stderr_the_end_is_kept(job: Make) -> None:
+async def test_of_a_flood_on_stderr_the_end_is_kept(job: Make) -> None:
     agent = job("""
         import os
         for _ in range(2000):
             os.write(2, b"x" * 10000)
         os.write(2, b"the end")
     """)
-    _, outcome = recorded(agent)
+    _, outcome = await recorded(agent)
     assert len(outcome.stderr_tail) == STDERR_TAIL
     assert outcome.stderr_tail.endswith("xthe end")
 
 
-def test_what_cannot_be_started_says_so(state: Path, tmp_path: Path) -> None:
-    _, outcome = recorded(Job(argv=("no-such-command",), folder=tmp_path, state=state))
+async def test_what_cannot_be_started_says_so(state: Path, tmp_path: Path) -> None:
+    _, outcome = await recorded(Job(argv=("no-such-command",), folder=tmp_path, state=state))
     assert outcome.exit_code == 127
     assert outcome.stderr_tail == "no-such-command: [Errno 2] No such file or directory\n"
-    _, outcome = recorded(Job(argv=(str(tmp_path),), folder=tmp_path, state=state))
+    _, outcome = await recorded(Job(argv=(str(tmp_path),), folder=tmp_path, state=state))
     assert outcome.exit_code == 126
 
 
-def test_a_folder_that_is_not_there_raises_and_leaks_nothing(state: Path, tmp_path: Path) -> None:
+async def test_a_folder_that_is_not_there_raises_and_leaks_nothing(
+    state: Path, tmp_path: Path
+) -> None:
     gone = Job(argv=("true",), folder=tmp_path / "gone", state=state)
-
-    async def nowhere() -> None:
-        with pytest.raises(FileNotFoundError):
-            start(gone)
-
-    run(nowhere())
+    with pytest.raises(FileNotFoundError):
+        start(gone)
 
 
 # Agents that stay
@@ -455,8 +437,8 @@ each_grandchild = pytest.mark.parametrize("spawn", GRANDCHILDREN.values(), ids=G
 
 
 @each_grandchild
-def test_who_holds_stdout_after_the_agent_is_ended_too(job: Make, spawn: str) -> None:
-    log, outcome = recorded(
+async def test_who_holds_stdout_after_the_agent_is_ended_too(job: Make, spawn: str) -> None:
+    log, outcome = await recorded(
         job(f"""
         import subprocess
         print('{{"type": "done", "data": {{}}}}')
@@ -468,7 +450,7 @@ def test_who_holds_stdout_after_the_agent_is_ended_too(job: Make, spawn: str) ->
 
 
 @each_grandchild
-def test_stop_ends_all_that_an_agent_started(job: Make, state: Path, spawn: str) -> None:
+async def test_stop_ends_all_that_an_agent_started(job: Make, state: Path, spawn: str) -> None:
     agent = job(f"""
         import subprocess, time
         from shared.emitter import *
@@ -476,17 +458,13 @@ def test_stop_ends_all_that_an_agent_started(job: Make, state: Path, spawn: str)
         emit_status("ready")
         time.sleep(1000)
     """)
-
-    async def stop() -> Outcome:
-        async with start(agent, patience=TERMINATING) as execution:
-            assert b"ready" in await execution.read()
-            await until(lambda: len(processes_of(state)) >= 3)  # keeper, agent, and its own
-            return await execution.stop()
-
-    assert run(stop()).signal == "SIGTERM"
+    async with start(agent, patience=TERMINATING) as execution:
+        assert b"ready" in await execution.read()
+        await until(lambda: len(processes_of(state)) >= 3)  # keeper, agent, and its own
+        assert (await execution.stop()).signal == "SIGTERM"
 
 
-def test_closing_stdout_is_not_the_end(job: Make, state: Path) -> None:
+async def test_closing_stdout_is_not_the_end(job: Make, state: Path) -> None:
     agent = job("""
         import os, pathlib
         os.close(1)
@@ -494,19 +472,15 @@ def test_closing_stdout_is_not_the_end(job: Make, state: Path) -> None:
         while b"go" not in os.read(0, 65536):
             pass
     """)
-
-    async def wait() -> Outcome:
-        async with start(agent) as execution:
-            reading = asyncio.create_task(execution.read())
-            await until((state / "closed").exists)
-            assert execution.running
-            assert not reading.done()
-            execution.send({"type": "go"})
-            assert await reading == b""
-            assert await execution.read() == b""
-            return await execution.outcome()
-
-    assert run(wait()) == Outcome(exit_code=0)
+    async with start(agent) as execution:
+        reading = asyncio.create_task(execution.read())
+        await until((state / "closed").exists)
+        assert execution.running
+        assert not reading.done()
+        execution.send({"type": "go"})
+        assert await reading == b""
+        assert await execution.read() == b""
+        assert await execution.outcome() == Outcome(exit_code=0)
 
 
 async def stopped_when_ready(job: Job, patience: Patience) -> Outcome:
@@ -515,7 +489,7 @@ async def stopped_when_ready(job: Job, patience: Patience) -> Outcome:
         return await execution.stop()
 
 
-def test_stop_is_heard_as_ctrl_c_wherever_the_agent_waits(job: Make) -> None:
+async def test_stop_is_heard_as_ctrl_c_wherever_the_agent_waits(job: Make) -> None:
     agent = job("""
         import sys, time
         from shared.emitter import *
@@ -527,11 +501,11 @@ def test_stop_is_heard_as_ctrl_c_wherever_the_agent_waits(job: Make) -> None:
             assert stopping()
             sys.exit(130)
     """)
-    outcome = run(stopped_when_ready(agent, Patience(message=LIMIT)))
+    outcome = await stopped_when_ready(agent, Patience(message=LIMIT))
     assert outcome == Outcome(exit_code=130, stopped=True)
 
 
-def test_stop_cancels_an_asyncio_agent(job: Make) -> None:
+async def test_stop_cancels_an_asyncio_agent(job: Make) -> None:
     agent = job("""
         import asyncio
         from shared.emitter import *
@@ -544,12 +518,12 @@ def test_stop_cancels_an_asyncio_agent(job: Make) -> None:
                 print("cleaned up")
         asyncio.run(main())
     """)
-    outcome = run(stopped_when_ready(agent, Patience(message=LIMIT)))
+    outcome = await stopped_when_ready(agent, Patience(message=LIMIT))
     assert outcome.signal == "SIGINT"
     assert outcome.stderr_tail.startswith("cleaned up")
 
 
-def test_a_thread_that_waits_for_an_answer_is_let_go_at_stop(job: Make) -> None:
+async def test_a_thread_that_waits_for_an_answer_is_let_go_at_stop(job: Make) -> None:
     agent = job("""
         import threading
         from shared.emitter import *
@@ -564,18 +538,18 @@ def test_a_thread_that_waits_for_an_answer_is_let_go_at_stop(job: Make) -> None:
         except KeyboardInterrupt:
             let_go.wait()
     """)
-    outcome = run(stopped_when_ready(agent, Patience(message=LIMIT)))
+    outcome = await stopped_when_ready(agent, Patience(message=LIMIT))
     assert outcome.exit_code == 0
     assert outcome.stderr_tail == "{'decision': 'cancelled', 'value': None, 'reason': None}\n"
 
 
-def test_who_does_not_listen_is_terminated(job: Make) -> None:
+async def test_who_does_not_listen_is_terminated(job: Make) -> None:
     agent = job("import sys; print('ready'); sys.stdin.read()")
-    outcome = run(stopped_when_ready(agent, TERMINATING))
+    outcome = await stopped_when_ready(agent, TERMINATING)
     assert outcome == Outcome(signal="SIGTERM", stopped=True)
 
 
-def test_who_ignores_everything_is_killed(job: Make) -> None:
+async def test_who_ignores_everything_is_killed(job: Make) -> None:
     agent = job("""
         import signal, time
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -584,25 +558,21 @@ def test_who_ignores_everything_is_killed(job: Make) -> None:
         while True:
             time.sleep(1)
     """)
-    outcome = run(stopped_when_ready(agent, Patience(message=0.05, term=0.2, kill=LIMIT)))
+    outcome = await stopped_when_ready(agent, Patience(message=0.05, term=0.2, kill=LIMIT))
     assert outcome == Outcome(signal="SIGKILL", stopped=True)
 
 
-def test_kill_does_not_ask(job: Make) -> None:
+async def test_kill_does_not_ask(job: Make) -> None:
     agent = job(
         "from shared.emitter import *; read_turn(); emit_status('ready'); wait_for_answer('x')"
     )
-
-    async def kill() -> Outcome:
-        async with start(agent, patience=Patience(message=LIMIT)) as execution:
-            await execution.read()
-            execution.kill()
-            return await execution.outcome()
-
-    assert run(kill()) == Outcome(signal="SIGKILL", stopped=True)
+    async with start(agent, patience=Patience(message=LIMIT)) as execution:
+        await execution.read()
+        execution.kill()
+        assert await execution.outcome() == Outcome(signal="SIGKILL", stopped=True)
 
 
-def test_kill_ends_the_patience_of_a_stop_that_goes_on(job: Make) -> None:
+async def test_kill_ends_the_patience_of_a_stop_that_goes_on(job: Make) -> None:
     agent = job("""
         import signal, time
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -610,93 +580,70 @@ def test_kill_ends_the_patience_of_a_stop_that_goes_on(job: Make) -> None:
         time.sleep(1000)
     """)
 
-    async def kill(patience: Patience) -> Outcome:
+    for patience in (Patience(message=LIMIT), Patience(message=0, term=LIMIT)):
         async with start(agent, patience=patience) as execution:
             await execution.read()
             stopping = asyncio.create_task(execution.stop())
             await asyncio.sleep(0)
             execution.kill()
-            return await stopping
-
-    for patience in (Patience(message=LIMIT), Patience(message=0, term=LIMIT)):
-        assert run(kill(patience)) == Outcome(signal="SIGKILL", stopped=True)
+            assert await stopping == Outcome(signal="SIGKILL", stopped=True)
 
 
-def test_stop_can_be_said_often_at_once_and_too_late(job: Make) -> None:
-    async def stop() -> None:
-        agent = job("import time; time.sleep(1000)")
-        async with start(agent, patience=TERMINATING) as execution:
-            first = await asyncio.gather(*(execution.stop() for _ in range(5)))
-            execution.kill()
-            execution.send({"type": "stop"})
-            assert {await execution.stop(), *first} == {Outcome(signal="SIGTERM", stopped=True)}
-
-    run(stop())
+async def test_stop_can_be_said_often_at_once_and_too_late(job: Make) -> None:
+    agent = job("import time; time.sleep(1000)")
+    async with start(agent, patience=TERMINATING) as execution:
+        first = await asyncio.gather(*(execution.stop() for _ in range(5)))
+        execution.kill()
+        execution.send({"type": "stop"})
+        assert {await execution.stop(), *first} == {Outcome(signal="SIGTERM", stopped=True)}
 
 
-def test_stop_goes_on_when_whoever_said_it_is_gone(job: Make) -> None:
-    async def stop() -> Outcome:
+async def test_stop_goes_on_when_whoever_said_it_is_gone(job: Make) -> None:
+    async with start(job("import time; time.sleep(1000)")) as execution:
+        stopping = asyncio.create_task(execution.stop())
+        await asyncio.sleep(0)
+        stopping.cancel()
+        assert (await execution.outcome()).stopped
+
+
+async def test_an_agent_that_has_just_been_started_can_be_stopped(job: Make) -> None:
+    async with start(job("import time; time.sleep(1000)")) as execution:
+        execution.kill()
+        assert (await execution.outcome()).signal == "SIGKILL"
+
+
+async def test_leaving_the_block_ends_the_agent(job: Make) -> None:
+    with pytest.raises(LookupError):
         async with start(job("import time; time.sleep(1000)")) as execution:
-            stopping = asyncio.create_task(execution.stop())
-            await asyncio.sleep(0)
-            stopping.cancel()
-            return await execution.outcome()
-
-    assert run(stop()).stopped
-
-
-def test_an_agent_that_has_just_been_started_can_be_stopped(job: Make) -> None:
-    async def stop() -> Outcome:
-        async with start(job("import time; time.sleep(1000)")) as execution:
-            execution.kill()
-            return await execution.outcome()
-
-    assert run(stop()).signal == "SIGKILL"
-
-
-def test_leaving_the_block_ends_the_agent(job: Make) -> None:
-    async def leave() -> ProcessExecution:
-        with pytest.raises(LookupError):
-            async with start(job("import time; time.sleep(1000)")) as execution:
-                raise LookupError
-        return execution
-
-    assert not run(leave()).running
+            raise LookupError
+    assert not execution.running
 
 
 # Deaths in the family
 
 
-def test_when_the_keeper_is_killed_the_agent_dies_and_is_lost(job: Make, state: Path) -> None:
-    async def bereave() -> Outcome:
-        async with start(job("import time; print('ready'); time.sleep(1000)")) as execution:
-            await execution.read()
-            os.kill(execution.pid, signal.SIGKILL)
-            outcome = await execution.outcome()
-            await until(lambda: processes_of(state) == [])
-            return outcome
-
-    outcome = run(bereave())
+async def test_when_the_keeper_is_killed_the_agent_dies_and_is_lost(job: Make, state: Path) -> None:
+    async with start(job("import time; print('ready'); time.sleep(1000)")) as execution:
+        await execution.read()
+        os.kill(execution.pid, signal.SIGKILL)
+        outcome = await execution.outcome()
+        await until(lambda: processes_of(state) == [])
     assert outcome == Outcome()
     assert isinstance(failure := outcome.failure(), Error)
     assert failure.message == "The agent was lost."
 
 
 @each_grandchild
-def test_a_keeper_that_is_not_waited_for_goes_on(job: Make, state: Path, spawn: str) -> None:
+async def test_a_keeper_that_is_not_waited_for_goes_on(job: Make, state: Path, spawn: str) -> None:
     agent = job(f"import subprocess, time; {spawn}; print('ready'); time.sleep(1000)")
-
-    async def kill() -> Outcome:
-        async with start(agent, patience=Patience(kill=0.05)) as execution:
-            await execution.read()
-            await until(lambda: len(processes_of(state)) >= 3)
-            os.kill(execution.pid, signal.SIGSTOP)
-            execution.kill()
-            outcome = await execution.outcome()
-            await until(lambda: not Path(f"/proc/{execution.pid}").exists())
-            return outcome
-
-    assert run(kill()) == Outcome(stopped=True)
+    async with start(agent, patience=Patience(kill=0.05)) as execution:
+        await execution.read()
+        await until(lambda: len(processes_of(state)) >= 3)
+        os.kill(execution.pid, signal.SIGSTOP)
+        execution.kill()
+        outcome = await execution.outcome()
+        await until(lambda: not Path(f"/proc/{execution.pid}").exists())
+        assert outcome == Outcome(stopped=True)
 
 
 SERVER = """
@@ -724,28 +671,27 @@ def test_when_the_server_is_killed_nothing_of_its_agents_is_left(state: Path, sp
     with subprocess.Popen(argv, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         assert server.stdout.readline() == b"ready\n"
-        asyncio.run(until(lambda: len(processes_of(state)) >= 3))
+        wait_until(lambda: len(processes_of(state)) >= 3)
         server.kill()
-    asyncio.run(until(lambda: processes_of(state) == []))
+    wait_until(lambda: processes_of(state) == [])
 
 
-def test_many_agents_at_once_leave_nothing(job: Make) -> None:
+async def test_many_agents_at_once_leave_nothing(job: Make) -> None:
     agent = job("from shared.emitter import *; emit_text(read_turn().prompt); emit_done()")
+    turns = [Turn(prompt=(PromptText(text=str(number)),)) for number in range(20)]
+    assert [
+        text_of(log)
+        for log, _ in await asyncio.gather(*(record(start(agent, turn)) for turn in turns))
+    ] == [str(n) for n in range(20)]
 
-    async def all_of_them() -> list[tuple[list[LogEntry], Outcome]]:
-        turns = [Turn(prompt=(PromptText(text=str(number)),)) for number in range(20)]
-        return await asyncio.gather(*(record(start(agent, turn)) for turn in turns))
 
-    assert [text_of(log) for log, _ in run(all_of_them())] == [str(n) for n in range(20)]
-
-
-def test_the_control_channel_is_lines_of_json(job: Make) -> None:
+async def test_the_control_channel_is_lines_of_json(job: Make) -> None:
     agent = job("""
         import sys
         print(sys.stdin.readline(), file=sys.stderr, end="")
     """)
     answer = Answer(decision="approved", request_id="r1")
-    _, outcome = recorded(agent, Turn(prompt=TURN.prompt, answers=(answer,)))
+    _, outcome = await recorded(agent, Turn(prompt=TURN.prompt, answers=(answer,)))
     told = json.loads(outcome.stderr_tail)
     assert told["type"] == "turn"
     answers = {"answers", "earlier_answers"}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.types import Message, Scope
@@ -111,14 +110,6 @@ async def processes(folder: Path) -> AsyncIterator[tuple[Process, Process]]:
             await process.app.leave(LIMIT)
 
 
-def play(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    async def limited() -> None:
-        async with asyncio.timeout(LIMIT):
-            await work()
-
-    asyncio.run(limited())
-
-
 async def opened(app: Sockets) -> str:
     status, opening = await get(app).answer()
     assert status == 200
@@ -134,56 +125,47 @@ async def connected(here: Sockets, there: Sockets) -> str:
     return sid
 
 
-def test_requests_that_poll_reach_the_process_that_has_the_socket(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with processes(tmp_path) as (here, there):
-            for one, other in ((here, there), (there, here)):
-                sid = await connected(one.app, other.app)
-                polling = get(other.app, sid=sid)
-                said = post(other.app, '420["hello",{"n":1}]', sid=sid)
-                assert await said.answer() == (200, "OK")
-                assert await polling.answer() == (200, '430[{"hello":{"n":1}}]')
-                assert (one.app.open_sockets, other.app.open_sockets) == (1, 0)
-                await one.app.aclose()
-
-    play(scenario)
+async def test_requests_that_poll_reach_the_process_that_has_the_socket(tmp_path: Path) -> None:
+    async with processes(tmp_path) as (here, there):
+        for one, other in ((here, there), (there, here)):
+            sid = await connected(one.app, other.app)
+            polling = get(other.app, sid=sid)
+            said = post(other.app, '420["hello",{"n":1}]', sid=sid)
+            assert await said.answer() == (200, "OK")
+            assert await polling.answer() == (200, '430[{"hello":{"n":1}}]')
+            assert (one.app.open_sockets, other.app.open_sockets) == (1, 0)
+            await one.app.aclose()
 
 
-def test_a_socket_goes_over_to_a_websocket_at_another_process(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with processes(tmp_path) as (here, there):
-            sid = await connected(here.app, there.app)
-            socket = Client(there.app, "websocket", "GET", b"", transport="websocket", sid=sid)
-            socket.say({"type": "websocket.connect"})
-            assert (await socket.heard.get())["type"] == "websocket.accept"
-            polling = get(there.app, sid=sid)
-            socket.say({"type": "websocket.receive", "text": "2probe"})
-            assert (await socket.heard.get())["text"] == "3probe"
-            assert await polling.answer() == (200, "6"), "the last of them"
-            for text in ("5", '421["hi",2]'):
-                socket.say({"type": "websocket.receive", "text": text})
+async def test_a_socket_goes_over_to_a_websocket_at_another_process(tmp_path: Path) -> None:
+    async with processes(tmp_path) as (here, there):
+        sid = await connected(here.app, there.app)
+        socket = Client(there.app, "websocket", "GET", b"", transport="websocket", sid=sid)
+        socket.say({"type": "websocket.connect"})
+        assert (await socket.heard.get())["type"] == "websocket.accept"
+        polling = get(there.app, sid=sid)
+        socket.say({"type": "websocket.receive", "text": "2probe"})
+        assert (await socket.heard.get())["text"] == "3probe"
+        assert await polling.answer() == (200, "6"), "the last of them"
+        for text in ("5", '421["hi",2]'):
+            socket.say({"type": "websocket.receive", "text": text})
+        told = (await socket.heard.get())["text"]
+        if told == "6":  # the word that ends a poll, where another had ended it
             told = (await socket.heard.get())["text"]
-            if told == "6":  # the word that ends a poll, where another had ended it
-                told = (await socket.heard.get())["text"]
-            assert told == '431[{"hi":2}]'
-            socket.say({"type": "websocket.disconnect", "code": 1001})
-            await here.listener.has_left.wait()
-            await socket.task
-            assert here.app.open_sockets == 0
-
-    play(scenario)
+        assert told == '431[{"hi":2}]'
+        socket.say({"type": "websocket.disconnect", "code": 1001})
+        await here.listener.has_left.wait()
+        await socket.task
+        assert here.app.open_sockets == 0
 
 
-def test_a_client_that_leaves_is_missed_at_once_where_its_socket_is(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with processes(tmp_path) as (here, there):
-            sid = await connected(here.app, there.app)
-            polling = get(there.app, sid=sid)
-            polling.say({"type": "http.disconnect"})
-            await here.listener.has_left.wait()
-            await polling.task
-
-    play(scenario)
+async def test_a_client_that_leaves_is_missed_at_once_where_its_socket_is(tmp_path: Path) -> None:
+    async with processes(tmp_path) as (here, there):
+        sid = await connected(here.app, there.app)
+        polling = get(there.app, sid=sid)
+        polling.say({"type": "http.disconnect"})
+        await here.listener.has_left.wait()
+        await polling.task
 
 
 @pytest.mark.parametrize(
@@ -191,58 +173,48 @@ def test_a_client_that_leaves_is_missed_at_once_where_its_socket_is(tmp_path: Pa
     ["7.abc", "../0.abc", "²1.abc", "abc", ".", "0.abc", "1.abc", "9" * 5000, f"{'1' * 5000}.abc"],
     ids=range(9),
 )
-def test_a_socket_that_nobody_has_is_unknown(tmp_path: Path, sid: str) -> None:
-    async def scenario() -> None:
-        async with processes(tmp_path) as (here, _):
-            status, why = await get(here.app, sid=sid).answer()
-            assert (status, why[:16]) == (400, '"Invalid session')
-
-    play(scenario)
+async def test_a_socket_that_nobody_has_is_unknown(tmp_path: Path, sid: str) -> None:
+    async with processes(tmp_path) as (here, _):
+        status, why = await get(here.app, sid=sid).answer()
+        assert (status, why[:16]) == (400, '"Invalid session')
 
 
-def test_who_waits_for_a_process_that_ends_is_told_so(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with processes(tmp_path) as (here, there):
-            sid = await connected(here.app, there.app)
-            polling = get(there.app, sid=sid)
-            said = post(there.app, '42["hello"]', sid=sid)
-            assert await said.answer() == (200, "OK")
-            await here.app.leave(0)
-            assert (await polling.answer())[0] in (400, 503)
-            assert (await get(there.app, sid=sid).answer())[0] == 400
-
-    play(scenario)
+async def test_who_waits_for_a_process_that_ends_is_told_so(tmp_path: Path) -> None:
+    async with processes(tmp_path) as (here, there):
+        sid = await connected(here.app, there.app)
+        polling = get(there.app, sid=sid)
+        said = post(there.app, '42["hello"]', sid=sid)
+        assert await said.answer() == (200, "OK")
+        await here.app.leave(0)
+        assert (await polling.answer())[0] in (400, 503)
+        assert (await get(there.app, sid=sid).answer())[0] == 400
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_who_asks_a_process_that_dies_comes_back_to_another(tmp_path: Path, kind: str) -> None:
-    async def scenario() -> None:
-        async def die(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.readexactly(1)
-            writer.close()
+async def test_who_asks_a_process_that_dies_comes_back_to_another(
+    tmp_path: Path, kind: str
+) -> None:
+    async def die(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(1)
+        writer.close()
 
-        async with processes(tmp_path) as (here, _):
-            dying = await asyncio.start_unix_server(die, tmp_path / "7")
-            if kind == "http":
-                assert await get(here.app, sid="7.abc").answer() == (503, "")
-            else:
-                socket = Client(here.app, kind, "GET", b"", transport=kind, sid="7.abc")
-                assert (await socket.heard.get())["type"] == "websocket.close"
-                await socket.task
-            dying.close()
-
-    play(scenario)
+    async with processes(tmp_path) as (here, _):
+        dying = await asyncio.start_unix_server(die, tmp_path / "7")
+        if kind == "http":
+            assert await get(here.app, sid="7.abc").answer() == (503, "")
+        else:
+            socket = Client(here.app, kind, "GET", b"", transport=kind, sid="7.abc")
+            assert (await socket.heard.get())["type"] == "websocket.close"
+            await socket.task
+        dying.close()
 
 
-def test_one_that_was_replaced_listens_in_the_place_of_the_one_before(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with processes(tmp_path) as (here, there):
-            await here.app.leave(0)
-            (tmp_path / "0").touch()
-            again = Process(tmp_path, 0)
-            await again.app.listen()
-            await connected(again.app, there.app)
-            await again.app.aclose()
-            await again.app.leave(LIMIT)
-
-    play(scenario)
+async def test_one_that_was_replaced_listens_in_the_place_of_the_one_before(tmp_path: Path) -> None:
+    async with processes(tmp_path) as (here, there):
+        await here.app.leave(0)
+        (tmp_path / "0").touch()
+        again = Process(tmp_path, 0)
+        await again.app.listen()
+        await connected(again.app, there.app)
+        await again.app.aclose()
+        await again.app.leave(LIMIT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import Any
 
@@ -34,23 +33,20 @@ class Nobody:
         pass
 
 
-def test_who_leaves_is_looked_for_where_it_is() -> None:
-    async def scenario() -> None:
-        sockets = Sockets(Nobody(), most_bytes=1000)
-        manager = sockets._server.manager
-        assert isinstance(manager, OwnRooms)
-        manager.rooms["/"] = Uncopied()
-        names = [await manager.connect(f"engine-{n}", "/") for n in range(3)]
-        first, second, third = names
-        await manager.disconnect(second, "/", ignore_queue=True)
-        assert [manager.is_connected(name, "/") for name in names] == [True, False, True]
-        assert manager.rooms["/"].keys() == {None, first, third}
-        assert manager.eio_sid_from_sid(third, "/") == "engine-2"
-        for name in (third, second, first):
-            await manager.disconnect(name, "/", ignore_queue=True)
-        assert not manager.rooms
-
-    asyncio.run(scenario())
+async def test_who_leaves_is_looked_for_where_it_is() -> None:
+    sockets = Sockets(Nobody(), most_bytes=1000)
+    manager = sockets._server.manager
+    assert isinstance(manager, OwnRooms)
+    manager.rooms["/"] = Uncopied()
+    names = [await manager.connect(f"engine-{n}", "/") for n in range(3)]
+    first, second, third = names
+    await manager.disconnect(second, "/", ignore_queue=True)
+    assert [manager.is_connected(name, "/") for name in names] == [True, False, True]
+    assert manager.rooms["/"].keys() == {None, first, third}
+    assert manager.eio_sid_from_sid(third, "/") == "engine-2"
+    for name in (third, second, first):
+        await manager.disconnect(name, "/", ignore_queue=True)
+    assert not manager.rooms
 
 
 def test_no_packet_is_written_to_a_log(caplog: pytest.LogCaptureFixture) -> None:

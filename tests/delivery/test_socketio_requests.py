@@ -9,24 +9,21 @@ from starlette.types import Message
 from mobox.delivery.socketio_requests import hold_upgrade
 
 
-def test_who_is_cancelled_while_a_client_speaks_is_cancelled() -> None:
+async def test_who_is_cancelled_while_a_client_speaks_is_cancelled() -> None:
     said: list[Message] = [
         {"type": "websocket.connect"},
         {"type": "websocket.receive", "text": "no probe"},
     ]
 
-    async def scenario() -> bool:
-        async def receive() -> Message:
-            message = said.pop(0)
-            if not said:
-                asyncio.get_running_loop().call_soon(holding.cancel)
-            return message
+    async def receive() -> Message:
+        message = said.pop(0)
+        if not said:
+            asyncio.get_running_loop().call_soon(holding.cancel)
+        return message
 
-        async def send(_: Message) -> None:
-            await asyncio.sleep(0)
+    async def send(_: Message) -> None:
+        await asyncio.sleep(0)
 
-        holding = asyncio.create_task(hold_upgrade(None, None, {}, receive, send))
-        await asyncio.wait([holding])
-        return holding.cancelled()
-
-    assert asyncio.run(scenario())
+    holding = asyncio.create_task(hold_upgrade(None, None, {}, receive, send))
+    await asyncio.wait([holding])
+    assert holding.cancelled()

@@ -27,7 +27,6 @@ from mobox.server.services import Services
 from mobox.server.settings import Settings
 from server.live_server import AGENTS
 from storage.conformance import BEGINNING, ENDING, begin, say, submit, turn, words
-from supervisor.stage import run
 from waiting import until
 
 
@@ -41,119 +40,100 @@ def watched(read: Callable[..., Any], places: list[int]) -> Callable[..., Any]:
     return reads
 
 
-def test_a_run_is_begun_read_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scenario() -> None:
-        async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
-            begun = await box.begin("ann", "hello", chat_id="c", key="once")
-            entries = [entry async for entry in box.log("ann", begun.id)]
-            assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
-            assert entries[-1].event.type == "done"
-            assert (await box.begin("ann", "hello", chat_id="c", key="once")).id == begun.id
-            rest = [entry async for entry in box.log("ann", begun.id, after=2)]
-            assert rest == entries[2:]
-            read: list[int] = []
-            monkeypatch.setattr(box.storage, "read", watched(box.storage.read, read))
-            now = [entry async for entry in box.log("ann", begun.id, after=1, live=False)]
-            assert now == entries[1:]
-            assert read == [1, len(entries)]
-            frames = b"".join([frame async for frame in box.frames("ann", begun.id)])
-            assert text_of(frames.decode()) == "You said hello"
-            numbered = [frame async for frame in box.frames("ann", begun.id, "agent-event")]
-            assert b'"eventIndex":0' in b"".join(numbered)
-            with pytest.raises(NotFound):
-                [entry async for entry in box.log("bob", begun.id)]
-
-    run(scenario())
-
-
-def test_frames_are_numbered_by_what_was_counted_once(
+async def test_a_run_is_begun_read_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def scenario() -> None:
-        async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
-            for number in range(3):
-                last = await turn(box.storage, "Hello", "Hi", f"u{number}")
-            read: list[int] = []
-            monkeypatch.setattr(box.storage, "read", watched(box.storage.read, read))
-            for _ in range(2):
-                frames = [frame async for frame in box.frames("ann", last.id, "agent-event")]
-                assert b'"eventIndex":8,' in b"".join(frames)
-            assert read == [0, 0], "each of the two runs before it"
+    async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
+        begun = await box.begin("ann", "hello", chat_id="c", key="once")
+        entries = [entry async for entry in box.log("ann", begun.id)]
+        assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
+        assert entries[-1].event.type == "done"
+        assert (await box.begin("ann", "hello", chat_id="c", key="once")).id == begun.id
+        rest = [entry async for entry in box.log("ann", begun.id, after=2)]
+        assert rest == entries[2:]
+        read: list[int] = []
+        monkeypatch.setattr(box.storage, "read", watched(box.storage.read, read))
+        now = [entry async for entry in box.log("ann", begun.id, after=1, live=False)]
+        assert now == entries[1:]
+        assert read == [1, len(entries)]
+        frames = b"".join([frame async for frame in box.frames("ann", begun.id)])
+        assert text_of(frames.decode()) == "You said hello"
+        numbered = [frame async for frame in box.frames("ann", begun.id, "agent-event")]
+        assert b'"eventIndex":0' in b"".join(numbered)
+        with pytest.raises(NotFound):
+            [entry async for entry in box.log("bob", begun.id)]
 
-    run(scenario())
 
-
-def test_frames_are_numbered_on_from_the_end_of_a_run_that_waited(
+async def test_frames_are_numbered_by_what_was_counted_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def scenario() -> None:
-        async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
-            waiting = await begin(box.storage)
-            await say(box.storage, waiting, InputRequest(id="q"), Paused(request_ids=("q",)))
-            later = await begin(box.storage, submit(message_id="u2"))
-            asked: list[int] = []
-            for name in ("beyond", "follow"):
-                monkeypatch.setattr(box.storage, name, watched(getattr(box.storage, name), asked))
-            first = asyncio.ensure_future(anext(box.frames("ann", later.id, "agent-event")))
-            await until(lambda: len(asked) > 0)
-            await say(box.storage, waiting, Done(reason="cancelled"))
-            await say(box.storage, later, *BEGINNING, *words("Hi"), *ENDING)
-            assert re.findall(rb'"eventIndex":(\d+)', await first)[0] == b"1"
-
-    run(scenario())
+    async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
+        for number in range(3):
+            last = await turn(box.storage, "Hello", "Hi", f"u{number}")
+        read: list[int] = []
+        monkeypatch.setattr(box.storage, "read", watched(box.storage.read, read))
+        for _ in range(2):
+            frames = [frame async for frame in box.frames("ann", last.id, "agent-event")]
+            assert b'"eventIndex":8,' in b"".join(frames)
+        assert read == [0, 0], "each of the two runs before it"
 
 
-def test_owners_may_say_the_same_key(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
-            hers = await box.begin("ann", "hello", key="daily")
-            his = await box.begin("bob", "hello", key="daily")
-            assert (hers.owner, his.owner) == ("ann", "bob")
-            assert hers.chat_id != his.chat_id
-            assert (await box.begin("ann", "hello", key="daily")).id == hers.id
-
-    run(scenario())
-
-
-def test_a_run_that_waits_is_answered_and_one_that_runs_is_stopped(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with mobox.Mobox(agents=[asker], data=tmp_path) as box:
-            begun = await box.begin("ann", "hello")
-            waiting = b"".join([frame async for frame in box.frames("ann", begun.id)])
-            assert b'"data-input"' in waiting
-            answer = Answer(request_id="q", decision="answered", value="this")
-            await box.answer("ann", begun.id, answer)
-            frames = b"".join([frame async for frame in box.frames("ann", begun.id)])
-            assert text_of(frames.decode()) == "So: this"
-            other = await box.begin("ann", "hello")
-            await box.stop("ann", other.id)
-            await until(lambda: box.supervisor.running == 0)
-            assert (await box.storage.run("ann", other.id)).reason == "cancelled"
-
-    run(scenario())
+async def test_frames_are_numbered_on_from_the_end_of_a_run_that_waited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
+        waiting = await begin(box.storage)
+        await say(box.storage, waiting, InputRequest(id="q"), Paused(request_ids=("q",)))
+        later = await begin(box.storage, submit(message_id="u2"))
+        asked: list[int] = []
+        for name in ("beyond", "follow"):
+            monkeypatch.setattr(box.storage, name, watched(getattr(box.storage, name), asked))
+        first = asyncio.ensure_future(anext(box.frames("ann", later.id, "agent-event")))
+        await until(lambda: len(asked) > 0)
+        await say(box.storage, waiting, Done(reason="cancelled"))
+        await say(box.storage, later, *BEGINNING, *words("Hi"), *ENDING)
+        assert re.findall(rb'"eventIndex":(\d+)', await first)[0] == b"1"
 
 
-def test_old_chats_are_pruned(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
-            begun = await box.begin("ann", "hello")
-            _ = [entry async for entry in box.log("ann", begun.id)]
-            assert (await box.prune(timedelta(days=1))).chats == 0
-            assert (await box.prune(timedelta(days=-1))).chats == 1
-            assert (await box.storage.chats("ann")).chats == ()
+async def test_owners_may_say_the_same_key(tmp_path: Path) -> None:
+    async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
+        hers = await box.begin("ann", "hello", key="daily")
+        his = await box.begin("bob", "hello", key="daily")
+        assert (hers.owner, his.owner) == ("ann", "bob")
+        assert hers.chat_id != his.chat_id
+        assert (await box.begin("ann", "hello", key="daily")).id == hers.id
 
-    run(scenario())
+
+async def test_a_run_that_waits_is_answered_and_one_that_runs_is_stopped(tmp_path: Path) -> None:
+    async with mobox.Mobox(agents=[asker], data=tmp_path) as box:
+        begun = await box.begin("ann", "hello")
+        waiting = b"".join([frame async for frame in box.frames("ann", begun.id)])
+        assert b'"data-input"' in waiting
+        answer = Answer(request_id="q", decision="answered", value="this")
+        await box.answer("ann", begun.id, answer)
+        frames = b"".join([frame async for frame in box.frames("ann", begun.id)])
+        assert text_of(frames.decode()) == "So: this"
+        other = await box.begin("ann", "hello")
+        await box.stop("ann", other.id)
+        await until(lambda: box.supervisor.running == 0)
+        assert (await box.storage.run("ann", other.id)).reason == "cancelled"
+
+
+async def test_old_chats_are_pruned(tmp_path: Path) -> None:
+    async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
+        begun = await box.begin("ann", "hello")
+        _ = [entry async for entry in box.log("ann", begun.id)]
+        assert (await box.prune(timedelta(days=1))).chats == 0
+        assert (await box.prune(timedelta(days=-1))).chats == 1
+        assert (await box.storage.chats("ann")).chats == ()
 
 
 # What can be said of it
 
 
-def test_functions_stand_beside_folders_of_agents(tmp_path: Path) -> None:
-    async def scenario() -> list[str]:
-        async with mobox.Mobox(agents=[echo, AGENTS], data=tmp_path) as box:
-            return [agent.id for agent in box.supervisor.catalog]
-
-    ids = run(scenario())
+async def test_functions_stand_beside_folders_of_agents(tmp_path: Path) -> None:
+    async with mobox.Mobox(agents=[echo, AGENTS], data=tmp_path) as box:
+        ids = [agent.id for agent in box.supervisor.catalog]
     assert "echo" in ids
     assert {folder.parent.name for folder in AGENTS.glob("*/agent.yaml")} < set(ids)
 
@@ -214,7 +194,7 @@ def test_no_owner_of_a_box_can_take_all_of_its_runs(options: Any, most: int) -> 
     assert settings_of(options).runs_per_owner == most
 
 
-def test_a_box_that_cannot_be_opened_leaves_nothing_open(
+async def test_a_box_that_cannot_be_opened_leaves_nothing_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Services] = []
@@ -223,10 +203,7 @@ def test_a_box_that_cannot_be_opened_leaves_nothing_open(
         opened.append(services)
         raise OSError
 
-    async def scenario() -> bool:
-        monkeypatch.setattr("mobox.library.box.create_app", cannot)
-        with pytest.raises(OSError):
-            await mobox.Mobox(agents=[echo], data=tmp_path).__aenter__()
-        return opened[0].supervisor.closing
-
-    assert run(scenario())
+    monkeypatch.setattr("mobox.library.box.create_app", cannot)
+    with pytest.raises(OSError):
+        await mobox.Mobox(agents=[echo], data=tmp_path).__aenter__()
+    assert opened[0].supervisor.closing

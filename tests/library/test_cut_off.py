@@ -17,7 +17,7 @@ import mobox
 from mobox.server.auth.authentication import Principal
 from mobox.storage.settings import now_ms
 from server.live_server import message
-from server.serving import client_of, on_uvloop
+from server.serving import UVLOOP, client_of
 
 
 @mobox.agent("endless")
@@ -34,8 +34,13 @@ async def pass_on(request: Request, call_next: RequestResponseEndpoint) -> Respo
     return await call_next(request)
 
 
+@pytest.fixture
+def anyio_backend() -> object:
+    """As the server runs."""
+    return UVLOOP
+
+
 @pytest.mark.parametrize("has_middleware", [True, False])
-@on_uvloop
 async def test_what_is_cut_off_is_not_taken_for_whole(has_middleware: bool, tmp_path: Path) -> None:
     app = FastAPI()
     if has_middleware:

@@ -20,93 +20,74 @@ from mobox.errors import (
     NotOpen,
 )
 from server.live_server import message
-from supervisor.stage import run
 from waiting import until
 
 APPS = pytest.mark.parametrize("make", [FastAPI, Starlette])
 
 
 @APPS
-def test_a_chat_below_a_path(tmp_path: Path, make: type[Starlette]) -> None:
-    async def scenario() -> None:
-        app = make()
-        box_in(app, tmp_path)
-        async with running(app) as client:
-            answer = await client.post("/mobox/api/chat", json=message("c", "hello"))
-            assert (answer.status_code, text_of(answer.text)) == (200, "You said hello")
-            chats = (await client.get("/mobox/api/chats")).json()["chats"]
-            assert [chat["id"] for chat in chats] == ["c"]
-            agents = (await client.get("/mobox/api/agents")).json()["agents"]
-            assert [agent["id"] for agent in agents] == ["asker", "echo", "shout"]
-            assert (await client.get("/api/chats")).status_code == 404
-
-    run(scenario())
+async def test_a_chat_below_a_path(tmp_path: Path, make: type[Starlette]) -> None:
+    app = make()
+    box_in(app, tmp_path)
+    async with running(app) as client:
+        answer = await client.post("/mobox/api/chat", json=message("c", "hello"))
+        assert (answer.status_code, text_of(answer.text)) == (200, "You said hello")
+        chats = (await client.get("/mobox/api/chats")).json()["chats"]
+        assert [chat["id"] for chat in chats] == ["c"]
+        agents = (await client.get("/mobox/api/agents")).json()["agents"]
+        assert [agent["id"] for agent in agents] == ["asker", "echo", "shout"]
+        assert (await client.get("/api/chats")).status_code == 404
 
 
-def test_sockets_are_below_that_path_too(tmp_path: Path) -> None:
-    async def scenario() -> str:
-        app = FastAPI()
-        box_in(app, tmp_path)
-        async with running(app) as client:
-            return (await client.get("/mobox/socket.io/?EIO=4&transport=polling")).text
-
-    assert '"sid"' in run(scenario())
+async def test_sockets_are_below_that_path_too(tmp_path: Path) -> None:
+    app = FastAPI()
+    box_in(app, tmp_path)
+    async with running(app) as client:
+        assert '"sid"' in (await client.get("/mobox/socket.io/?EIO=4&transport=polling")).text
 
 
-def test_everybody_has_chats_of_their_own(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        app = FastAPI()
-        box_in(app, tmp_path)
-        async with running(app) as client:
-            await client.post("/mobox/api/chat", json=message("hers", "hello"))
-            bob, nobody = {"x-user": "bob"}, {"x-user": ""}
-            assert (await client.get("/mobox/api/chats", headers=bob)).json()["chats"] == []
-            foreign = await client.get("/mobox/api/chats/hers", headers=bob)
-            assert foreign.status_code == 404
-            assert (await client.get("/mobox/api/chats", headers=nobody)).status_code == 401
-
-    run(scenario())
+async def test_everybody_has_chats_of_their_own(tmp_path: Path) -> None:
+    app = FastAPI()
+    box_in(app, tmp_path)
+    async with running(app) as client:
+        await client.post("/mobox/api/chat", json=message("hers", "hello"))
+        bob, nobody = {"x-user": "bob"}, {"x-user": ""}
+        assert (await client.get("/mobox/api/chats", headers=bob)).json()["chats"] == []
+        foreign = await client.get("/mobox/api/chats/hers", headers=bob)
+        assert foreign.status_code == 404
+        assert (await client.get("/mobox/api/chats", headers=nobody)).status_code == 401
 
 
-def test_who_asks_may_be_looked_up(tmp_path: Path) -> None:
+async def test_who_asks_may_be_looked_up(tmp_path: Path) -> None:
     async def slowly(connection: HTTPConnection) -> str | None:
         await asyncio.sleep(0)
         return who(connection)
 
-    async def scenario() -> None:
-        app = FastAPI()
-        mobox.mount(app, "/a/b", principal=slowly, agents=[echo], data=tmp_path)
-        async with running(app) as client:
-            assert (await client.get("/a/b/api/chats")).status_code == 200
-            assert (await client.get("/a/b/api/chats", headers={"x-user": ""})).status_code == 401
-
-    run(scenario())
+    app = FastAPI()
+    mobox.mount(app, "/a/b", principal=slowly, agents=[echo], data=tmp_path)
+    async with running(app) as client:
+        assert (await client.get("/a/b/api/chats")).status_code == 200
+        assert (await client.get("/a/b/api/chats", headers={"x-user": ""})).status_code == 401
 
 
-def test_somebody_may_only_read(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        app, reads = FastAPI(), mobox.Principal("ann", ("read",))
-        mobox.mount(app, principal=lambda _: reads, agents=[echo], data=tmp_path)
-        async with running(app) as client:
-            assert (await client.get("/mobox/api/chats")).status_code == 200
-            refused = await client.post("/mobox/api/chat", json=message("c", "hello"))
-            assert refused.status_code == 403
-
-    run(scenario())
+async def test_somebody_may_only_read(tmp_path: Path) -> None:
+    app, reads = FastAPI(), mobox.Principal("ann", ("read",))
+    mobox.mount(app, principal=lambda _: reads, agents=[echo], data=tmp_path)
+    async with running(app) as client:
+        assert (await client.get("/mobox/api/chats")).status_code == 200
+        refused = await client.post("/mobox/api/chat", json=message("c", "hello"))
+        assert refused.status_code == 403
 
 
-def test_a_page_of_another_origin_is_refused(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        app = FastAPI()
-        box_in(app, tmp_path)
-        async with running(app) as client:
-            for origin, status in (("http://localhost", 200), ("http://evil.example", 403)):
-                told = {"origin": origin}
-                answer = await client.get("/mobox/api/chats", headers=told)
-                assert answer.status_code == status
-        assert "mobox.mount(…, allowed_origins=('http://evil.example',))" in answer.text
-
-    run(scenario())
+async def test_a_page_of_another_origin_is_refused(tmp_path: Path) -> None:
+    app = FastAPI()
+    box_in(app, tmp_path)
+    async with running(app) as client:
+        for origin, status in (("http://localhost", 200), ("http://evil.example", 403)):
+            told = {"origin": origin}
+            answer = await client.get("/mobox/api/chats", headers=told)
+            assert answer.status_code == status
+    assert "mobox.mount(…, allowed_origins=('http://evil.example',))" in answer.text
 
 
 @pytest.mark.parametrize(
@@ -114,90 +95,80 @@ def test_a_page_of_another_origin_is_refused(tmp_path: Path) -> None:
     [("localhost:8000", 200), ("127.0.0.1", 200), ("[::1]:80", 200), ("testserver", 200),
      ("10.1.2.3:8000", 200), ("[fd00::1]", 200), ("rebound.example", 421), ("10.1", 421)],
 )  # fmt: skip
-def test_an_app_answers_to_this_machine_and_to_addresses_and_says_how_to_list_names(
+async def test_an_app_answers_to_this_machine_and_to_addresses_and_says_how_to_list_names(
     tmp_path: Path, host: str, status: int
 ) -> None:
-    async def scenario() -> None:
-        app, _ = own_routes(tmp_path)
-        told = {"host": host}
-        async with running(app) as client:
-            below = await client.get("/mobox/api/chats", headers=told)
-            own = await client.post("/body", json=message("c", "hello"), headers=told)
-        assert (below.status_code, own.status_code) == (status, status)
-        if status == 421:
-            name = host.partition(":")[0]
-            for answer in (below, own):
-                assert f"mobox.mount(…, allowed_hosts=('{name}',))" in answer.text
-
-    run(scenario())
+    app, _ = own_routes(tmp_path)
+    told = {"host": host}
+    async with running(app) as client:
+        below = await client.get("/mobox/api/chats", headers=told)
+        own = await client.post("/body", json=message("c", "hello"), headers=told)
+    assert (below.status_code, own.status_code) == (status, status)
+    if status == 421:
+        name = host.partition(":")[0]
+        for answer in (below, own):
+            assert f"mobox.mount(…, allowed_hosts=('{name}',))" in answer.text
 
 
-def test_the_names_of_the_app_can_be_listed(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        app = FastAPI()
-        box_in(app, tmp_path, allowed_hosts=("app.example",))
-        names = (
-            ("app.example", 200),
-            ("localhost", 200),
-            ("rebound.example", 421),
-            ("testserver", 421),
-        )
-        for host, status in names:
-            async with running(app, host) as client:
-                assert (await client.get("/mobox/api/chats")).status_code == status
-
-    run(scenario())
+async def test_the_names_of_the_app_can_be_listed(tmp_path: Path) -> None:
+    app = FastAPI()
+    box_in(app, tmp_path, allowed_hosts=("app.example",))
+    names = (
+        ("app.example", 200),
+        ("localhost", 200),
+        ("rebound.example", 421),
+        ("testserver", 421),
+    )
+    for host, status in names:
+        async with running(app, host) as client:
+            assert (await client.get("/mobox/api/chats")).status_code == status
 
 
 @pytest.mark.parametrize("names", ["*", ("*",)])
-def test_an_app_that_checks_its_names_itself_lets_any_pass(tmp_path: Path, names: Any) -> None:
-    async def scenario() -> None:
-        app = FastAPI()
-        box_in(app, tmp_path, allowed_hosts=names)
-        async with running(app, "any.example") as client:
-            assert (await client.get("/mobox/api/chats")).status_code == 200
+async def test_an_app_that_checks_its_names_itself_lets_any_pass(
+    tmp_path: Path, names: Any
+) -> None:
+    app = FastAPI()
+    box_in(app, tmp_path, allowed_hosts=names)
+    async with running(app, "any.example") as client:
+        assert (await client.get("/mobox/api/chats")).status_code == 200
 
-    run(scenario())
 
-
-def test_nobody_is_told_what_was_in_an_exception(tmp_path: Path) -> None:
+async def test_nobody_is_told_what_was_in_an_exception(tmp_path: Path) -> None:
     canary = "postgres://app:c4nary@db"
 
     @mobox.agent("fails")
     def fails() -> None:
         raise RuntimeError(f"cannot connect to {canary}")
 
-    async def scenario() -> None:
-        app = FastAPI()
-        box = box_in(app, tmp_path, agents=[echo, fails])
-        async with running(app) as client:
-            body = message("c", "hello") | {"agent": "fails"}
-            answer = await client.post("/mobox/api/chat", json=body)
-            told = [answer.text]
-            await until(lambda: box.supervisor.running == 0)
-            path = f"/mobox/api/runs/{answer.headers['x-mobox-run']}"
-            formats = (await client.get("/mobox/api/formats")).json()["formats"]
-            asked = [f"{path}/events?format={each['name']}" for each in formats]
-            for each in (*asked, f"{path}/events", f"{path}/stderr", "/mobox/api/chats/c"):
-                read = await client.get(each)
-                assert read.status_code == 200
-                told.append(read.text)
-        later = FastAPI()
-        box_in(later, tmp_path)  # without the agent that failed
-        async with running(later) as client:
-            read = await client.get(f"{path}/stderr")
+    app = FastAPI()
+    box = box_in(app, tmp_path, agents=[echo, fails])
+    async with running(app) as client:
+        body = message("c", "hello") | {"agent": "fails"}
+        answer = await client.post("/mobox/api/chat", json=body)
+        told = [answer.text]
+        await until(lambda: box.supervisor.running == 0)
+        path = f"/mobox/api/runs/{answer.headers['x-mobox-run']}"
+        formats = (await client.get("/mobox/api/formats")).json()["formats"]
+        asked = [f"{path}/events?format={each['name']}" for each in formats]
+        for each in (*asked, f"{path}/events", f"{path}/stderr", "/mobox/api/chats/c"):
+            read = await client.get(each)
             assert read.status_code == 200
             told.append(read.text)
-        assert "The agent failed (RuntimeError)." in told[0]
-        assert [text for text in told if "c4nary" in text] == []
-
-    run(scenario())
+    later = FastAPI()
+    box_in(later, tmp_path)  # without the agent that failed
+    async with running(later) as client:
+        read = await client.get(f"{path}/stderr")
+        assert read.status_code == 200
+        told.append(read.text)
+    assert "The agent failed (RuntimeError)." in told[0]
+    assert [text for text in told if "c4nary" in text] == []
 
 
 # Its life
 
 
-def test_an_app_keeps_its_own_lifespan(tmp_path: Path) -> None:
+async def test_an_app_keeps_its_own_lifespan(tmp_path: Path) -> None:
     seen: list[object] = []
 
     @asynccontextmanager
@@ -208,37 +179,30 @@ def test_an_app_keeps_its_own_lifespan(tmp_path: Path) -> None:
 
     app = FastAPI(lifespan=theirs)
     box = box_in(app, tmp_path)
-
-    async def scenario() -> None:
-        for _ in range(2):
-            async with app.router.lifespan_context(app) as state:
-                assert state == {"db": "theirs"}
-
-    run(scenario())
+    for _ in range(2):
+        async with app.router.lifespan_context(app) as state:
+            assert state == {"db": "theirs"}
     assert seen == [False, True] * 2, "its runs end before what they use"
     with pytest.raises(NotOpen):
         _ = box.supervisor
 
 
-def test_what_runs_when_the_app_ends_is_ended(tmp_path: Path) -> None:
+async def test_what_runs_when_the_app_ends_is_ended(tmp_path: Path) -> None:
     @mobox.agent("patient")
     async def patient() -> AsyncIterator[str]:
         yield "I wait"
         await asyncio.Event().wait()
 
-    async def scenario() -> str | None:
-        app = FastAPI()
-        box = box_in(app, tmp_path, agents=[patient, echo])
-        async with running(app):
-            begun = await box.begin("ann", "hello", agent="patient")
-            await box.storage.beyond(begun.id, 2)
-        async with running(app):
-            return (await box.storage.run("ann", begun.id)).reason
-
-    assert run(scenario()) == "interrupted"
+    app = FastAPI()
+    box = box_in(app, tmp_path, agents=[patient, echo])
+    async with running(app):
+        begun = await box.begin("ann", "hello", agent="patient")
+        await box.storage.beyond(begun.id, 2)
+    async with running(app):
+        assert (await box.storage.run("ann", begun.id)).reason == "interrupted"
 
 
-def test_a_function_has_what_the_app_opened_until_it_is_ended(tmp_path: Path) -> None:
+async def test_a_function_has_what_the_app_opened_until_it_is_ended(tmp_path: Path) -> None:
     pool: list[str] = []
     used: list[bool] = []
 
@@ -256,26 +220,19 @@ def test_a_function_has_what_the_app_opened_until_it_is_ended(tmp_path: Path) ->
         finally:
             used.append(bool(pool))
 
-    async def scenario() -> None:
-        app = FastAPI(lifespan=theirs)
-        box = box_in(app, tmp_path, agents=[patient, echo])
-        async with running(app):
-            begun = await box.begin("ann", "hello", agent="patient")
-            await box.storage.beyond(begun.id, 2)
-
-    run(scenario())
+    app = FastAPI(lifespan=theirs)
+    box = box_in(app, tmp_path, agents=[patient, echo])
+    async with running(app):
+        begun = await box.begin("ann", "hello", agent="patient")
+        await box.storage.beyond(begun.id, 2)
     assert used == [True]
 
 
-def test_a_box_whose_lifespan_nobody_runs_says_so(tmp_path: Path) -> None:
+async def test_a_box_whose_lifespan_nobody_runs_says_so(tmp_path: Path) -> None:
     box = mobox.Mobox(agents=[echo], data=tmp_path)
     with pytest.raises(NotOpen, match="lifespan"):
-        run(box.begin("ann", "hello"))
+        await box.begin("ann", "hello")
     transport = httpx.ASGITransport(box)
-
-    async def asks() -> None:
-        async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+        with pytest.raises(NotOpen):
             await client.get("/healthz")
-
-    with pytest.raises(NotOpen):
-        run(asks())

@@ -14,113 +14,91 @@ from mobox.errors import (
     UnknownProtocol,
 )
 from server.live_server import message
-from supervisor.stage import run
 
 
-def test_one_durable_response(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        app, box = own_routes(tmp_path)
-        async with running(app) as client:
-            from_elsewhere = {"origin": "http://page.example", "sec-fetch-site": "cross-site"}
-            answer = await client.post(
-                "/ask/eve?profile=v6", json=message("c", "hello"), headers=from_elsewhere
-            )
-            assert (answer.status_code, text_of(answer.text)) == (200, "HELLO")
-            assert answer.cookies["seen"] == "yes"
-            assert answer.headers.get_list("cache-control") == ["private"]
-            assert answer.headers["content-type"].startswith("text/event-stream")
-            run_id = answer.headers["x-mobox-run"]
-            assert (await box.storage.run("eve", run_id)).agent == "shout"
-            assert (await client.get(f"/told/{run_id}")).status_code == 404  # it is Eve's
-
-    run(scenario())
+async def test_one_durable_response(tmp_path: Path) -> None:
+    app, box = own_routes(tmp_path)
+    async with running(app) as client:
+        from_elsewhere = {"origin": "http://page.example", "sec-fetch-site": "cross-site"}
+        answer = await client.post(
+            "/ask/eve?profile=v6", json=message("c", "hello"), headers=from_elsewhere
+        )
+        assert (answer.status_code, text_of(answer.text)) == (200, "HELLO")
+        assert answer.cookies["seen"] == "yes"
+        assert answer.headers.get_list("cache-control") == ["private"]
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        run_id = answer.headers["x-mobox-run"]
+        assert (await box.storage.run("eve", run_id)).agent == "shout"
+        assert (await client.get(f"/told/{run_id}")).status_code == 404  # it is Eve's
 
 
-def test_a_route_leaves_who_asks_to_the_principal(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        app, box = own_routes(tmp_path)
-        async with running(app) as client:
-            answer = await client.post("/body", json=message("c", "hello"))
-            assert text_of(answer.text) == "You said hello"
-            assert (await box.storage.chat("ann", "c")).title == "hello"
-            refused = await client.post("/body", json=message("c", "x"), headers={"x-user": ""})
-            assert refused.status_code == 401
-
-    run(scenario())
+async def test_a_route_leaves_who_asks_to_the_principal(tmp_path: Path) -> None:
+    app, box = own_routes(tmp_path)
+    async with running(app) as client:
+        answer = await client.post("/body", json=message("c", "hello"))
+        assert text_of(answer.text) == "You said hello"
+        assert (await box.storage.chat("ann", "c")).title == "hello"
+        refused = await client.post("/body", json=message("c", "x"), headers={"x-user": ""})
+        assert refused.status_code == 401
 
 
-def test_who_comes_back_reads_on(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        app, _ = own_routes(tmp_path)
-        async with running(app) as client:
-            answer = await client.post("/body", json=message("c", "hello"))
-            run_id = answer.headers["x-mobox-run"]
-            again = await client.get(f"/ask/c/stream?run={run_id}")
-            assert again.text == answer.text
-            log = await client.get(f"/entries/{run_id}")
-            theirs = await client.get(f"/entries/{run_id}?format=pdf&profile=dark")
-            assert (theirs.status_code, theirs.text) == (200, log.text)
-            whole = (await client.get(f"/told/{run_id}?protocol=ai-sdk")).text
-            assert text_of(whole.replace("\nid: ", "\n\nid: ")) == "You said hello"
-            first, rest = whole.split("\n\n", 1)
-            place = first.partition("id: ")[2].partition("\n")[0]
-            tail = await client.get(
-                f"/told/{run_id}?protocol=ai-sdk", headers={"last-event-id": place}
-            )
-            assert tail.text == rest
-
-    run(scenario())
+async def test_who_comes_back_reads_on(tmp_path: Path) -> None:
+    app, _ = own_routes(tmp_path)
+    async with running(app) as client:
+        answer = await client.post("/body", json=message("c", "hello"))
+        run_id = answer.headers["x-mobox-run"]
+        again = await client.get(f"/ask/c/stream?run={run_id}")
+        assert again.text == answer.text
+        log = await client.get(f"/entries/{run_id}")
+        theirs = await client.get(f"/entries/{run_id}?format=pdf&profile=dark")
+        assert (theirs.status_code, theirs.text) == (200, log.text)
+        whole = (await client.get(f"/told/{run_id}?protocol=ai-sdk")).text
+        assert text_of(whole.replace("\nid: ", "\n\nid: ")) == "You said hello"
+        first, rest = whole.split("\n\n", 1)
+        place = first.partition("id: ")[2].partition("\n")[0]
+        tail = await client.get(f"/told/{run_id}?protocol=ai-sdk", headers={"last-event-id": place})
+        assert tail.text == rest
 
 
-def test_a_client_of_ag_ui_is_answered_too(tmp_path: Path) -> None:
+async def test_a_client_of_ag_ui_is_answered_too(tmp_path: Path) -> None:
     body = {
         "threadId": "t", "runId": "r", "state": {}, "tools": [], "context": [],
         "forwardedProps": {}, "messages": [{"id": "m", "role": "user", "content": "hello"}],
     }  # fmt: skip
-
-    async def scenario() -> None:
-        app, _ = own_routes(tmp_path)
-        async with running(app) as client:
-            told = (await client.post("/ag-ui", json=body)).text
-            assert '"delta":"HELLO"' in told
-            assert '"RUN_FINISHED"' in told
-            again = await client.post("/ag-ui/connect", json=body | {"messages": []})
-            assert '"content":"HELLO"' in again.text
-            eve = {"x-user": "eve"}
-            others = await client.post("/ag-ui/connect", json=body, headers=eve)
-            assert "HELLO" not in others.text
-
-    run(scenario())
+    app, _ = own_routes(tmp_path)
+    async with running(app) as client:
+        told = (await client.post("/ag-ui", json=body)).text
+        assert '"delta":"HELLO"' in told
+        assert '"RUN_FINISHED"' in told
+        again = await client.post("/ag-ui/connect", json=body | {"messages": []})
+        assert '"content":"HELLO"' in again.text
+        eve = {"x-user": "eve"}
+        others = await client.post("/ag-ui/connect", json=body, headers=eve)
+        assert "HELLO" not in others.text
 
 
-def test_what_is_wrong_with_a_request_is_told_as_ever(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        app, box = own_routes(tmp_path)
-        async with running(app) as client:
-            for content in (b"{", b"[]", b"{}"):
-                answer = await client.post("/ask/eve", content=content, headers=JSON)
-                assert (answer.status_code, answer.json()["error"]["code"]) == (
-                    400,
-                    "invalid_request",
-                )
-        scope = {"type": "http", "headers": [], "query_string": b""}
-        with pytest.raises(UnknownProtocol, match="ag-ui, ai-sdk"):
-            await box.respond(Request(scope), protocol="telex")
-
-    run(scenario())
+async def test_what_is_wrong_with_a_request_is_told_as_ever(tmp_path: Path) -> None:
+    app, box = own_routes(tmp_path)
+    async with running(app) as client:
+        for content in (b"{", b"[]", b"{}"):
+            answer = await client.post("/ask/eve", content=content, headers=JSON)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (
+                400,
+                "invalid_request",
+            )
+    scope = {"type": "http", "headers": [], "query_string": b""}
+    with pytest.raises(UnknownProtocol, match="ag-ui, ai-sdk"):
+        await box.respond(Request(scope), protocol="telex")
 
 
-def test_what_any_page_can_send_without_being_asked_is_refused(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        app, box = own_routes(tmp_path)
-        async with running(app) as client:
-            body, plain = json.dumps(message("c", "hello")), {"content-type": "text/plain"}
-            for path in ("/ask/eve", "/ag-ui"):
-                answer = await client.post(path, content=body, headers=plain)
-                assert answer.status_code == 415
-            assert (await box.storage.chats("eve")).chats == ()
-
-    run(scenario())
+async def test_what_any_page_can_send_without_being_asked_is_refused(tmp_path: Path) -> None:
+    app, box = own_routes(tmp_path)
+    async with running(app) as client:
+        body, plain = json.dumps(message("c", "hello")), {"content-type": "text/plain"}
+        for path in ("/ask/eve", "/ag-ui"):
+            answer = await client.post(path, content=body, headers=plain)
+            assert answer.status_code == 415
+        assert (await box.storage.chats("eve")).chats == ()
 
 
 async def in_pieces(read: list[int]) -> AsyncIterator[bytes]:
@@ -129,21 +107,18 @@ async def in_pieces(read: list[int]) -> AsyncIterator[bytes]:
         yield b" " * 1000
 
 
-def test_a_body_is_read_after_it_is_known_who_asks_and_not_beyond_its_limit(
+async def test_a_body_is_read_after_it_is_known_who_asks_and_not_beyond_its_limit(
     tmp_path: Path,
 ) -> None:
-    async def scenario() -> None:
-        app, _ = own_routes(tmp_path, max_body=10_000)
-        async with running(app) as client:
-            for user, status, most in (("", 401, 0), ("ann", 413, 11)):
-                read: list[int] = []
-                headers = JSON | {"x-user": user}
-                answer = await client.post("/ag-ui", content=in_pieces(read), headers=headers)
-                assert (answer.status_code, len(read)) == (status, most)
-            told = JSON | {"content-length": "100000"}
-            answer = await client.post("/ag-ui", content=in_pieces(read := []), headers=told)
-            assert (answer.status_code, read) == (413, [])
-            own = await client.post("/body", json={"id": "c", "more": "x" * 10_000})
-            assert own.status_code == 413
-
-    run(scenario())
+    app, _ = own_routes(tmp_path, max_body=10_000)
+    async with running(app) as client:
+        for user, status, most in (("", 401, 0), ("ann", 413, 11)):
+            read: list[int] = []
+            headers = JSON | {"x-user": user}
+            answer = await client.post("/ag-ui", content=in_pieces(read), headers=headers)
+            assert (answer.status_code, len(read)) == (status, most)
+        told = JSON | {"content-length": "100000"}
+        answer = await client.post("/ag-ui", content=in_pieces(read := []), headers=told)
+        assert (answer.status_code, read) == (413, [])
+        own = await client.post("/body", json={"id": "c", "more": "x" * 10_000})
+        assert own.status_code == 413

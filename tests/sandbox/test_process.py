@@ -184,40 +184,34 @@ def close(process: KeptProcess) -> None:
         os.close(number)
 
 
-def test_the_next_in_a_folder_begins_when_the_one_before_has_ended(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        first = hold(tmp_path, "first")
-        await until((tmp_path / "state" / "first").exists)
-        second = hold(tmp_path, "second")
-        await until_it_waits(second)
-        assert not (tmp_path / "state" / "second").exists()
-        first.kill()
-        assert await first.wait() == Status(signal=9)
-        await until((tmp_path / "state" / "second").exists)
-        second.kill()
-        await second.wait()
-        for process in (first, second):
-            close(process)
-
-    asyncio.run(scenario())
+async def test_the_next_in_a_folder_begins_when_the_one_before_has_ended(tmp_path: Path) -> None:
+    first = hold(tmp_path, "first")
+    await until((tmp_path / "state" / "first").exists)
+    second = hold(tmp_path, "second")
+    await until_it_waits(second)
+    assert not (tmp_path / "state" / "second").exists()
+    first.kill()
+    assert await first.wait() == Status(signal=9)
+    await until((tmp_path / "state" / "second").exists)
+    second.kill()
+    await second.wait()
+    for process in (first, second):
+        close(process)
 
 
 @pytest.mark.parametrize("how", ["terminate", "kill"])
-def test_one_that_waits_for_a_folder_can_be_ended(tmp_path: Path, how: str) -> None:
-    async def scenario() -> None:
-        first = hold(tmp_path, "first")
-        await until((tmp_path / "state" / "first").exists)
-        second = hold(tmp_path, "second")
-        await until_it_waits(second)
-        getattr(second, how)()
-        assert await second.wait() == Status(signal=15)
-        assert not (tmp_path / "state" / "second").exists()
-        first.kill()
-        await first.wait()
-        for process in (first, second):
-            close(process)
-
-    asyncio.run(scenario())
+async def test_one_that_waits_for_a_folder_can_be_ended(tmp_path: Path, how: str) -> None:
+    first = hold(tmp_path, "first")
+    await until((tmp_path / "state" / "first").exists)
+    second = hold(tmp_path, "second")
+    await until_it_waits(second)
+    getattr(second, how)()
+    assert await second.wait() == Status(signal=15)
+    assert not (tmp_path / "state" / "second").exists()
+    first.kill()
+    await first.wait()
+    for process in (first, second):
+        close(process)
 
 
 def test_where_no_folder_can_be_locked_nobody_waits() -> None:

@@ -11,7 +11,14 @@ from server.backstage import Backstage
 from server.chat_clients import ChatClients, Frontend
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import Gate, write_agent
+from server.serving import UVLOOP
 from server.socket_clients import SocketClients
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> object:
+    """As the server runs."""
+    return UVLOOP
 
 
 @pytest.fixture(scope="session")

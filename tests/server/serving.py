@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import wraps
-from typing import Any, ParamSpec
 
 import httpx
 import uvicorn
-import uvloop
 from starlette.types import ASGIApp
 
-P = ParamSpec("P")
-SECONDS = 30
+UVLOOP = ("asyncio", {"use_uvloop": True})
+"""The event loop of the server, as the backend of a test."""
 
 
 class Server(uvicorn.Server):
@@ -61,18 +58,3 @@ async def client_of(app: ASGIApp) -> AsyncIterator[httpx.AsyncClient]:
         ) as client,
     ):
         yield client
-
-
-def on_uvloop(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Run a test as the server runs, and not for ever."""
-
-    @wraps(test)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        async def limited() -> None:
-            async with asyncio.timeout(SECONDS):
-                await test(*args, **kwargs)
-
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(limited())
-
-    return run

@@ -16,7 +16,6 @@ from mobox.capture.pipeline import Recorder
 from mobox.events import StreamEvent
 from mobox.server.services import Services
 from server.app_client import app_client, begin, say
-from server.serving import on_uvloop
 from waiting import until
 
 RECORDINGS = Path(__file__).parent.parent / "recordings"
@@ -68,22 +67,15 @@ def shown(reading: AGUIReading) -> str:
 
 
 @pytest.mark.parametrize("name", SPOKEN)
-def test_a_replay_is_all_that_was_told_while_it_happened(
+async def test_a_replay_is_all_that_was_told_while_it_happened(
     ag_ui: AGUIClients, name: str, tmp_path: Path
 ) -> None:
-    told: dict[str, list[bytes]] = {}
-
-    @on_uvloop
-    async def read() -> None:
-        async with app_client(tmp_path, database_url="memory:") as (services, client):
-            thread_id = str(uuid4())
-            run = await begin(services, thread_id, "Hello")
-            await say(services, run, *recorded(name))
-            told["joined"] = await connected(client, thread_id, "1.0")
-            told["replayed"] = await connected(client, thread_id, "1.0", replay="1")
-
-    read()
-    joined, replayed = told["joined"], told["replayed"]
+    async with app_client(tmp_path, database_url="memory:") as (services, client):
+        thread_id = str(uuid4())
+        run = await begin(services, thread_id, "Hello")
+        await say(services, run, *recorded(name))
+        joined = await connected(client, thread_id, "1.0")
+        replayed = await connected(client, thread_id, "1.0", replay="1")
     types = [json.loads(event)["type"] for event in replayed]
     assert {"RUN_STARTED", "TEXT_MESSAGE_CONTENT", "CUSTOM"} <= set(types)
     assert len(types) > len(joined)
@@ -92,27 +84,21 @@ def test_a_replay_is_all_that_was_told_while_it_happened(
 
 @pytest.mark.parametrize("profile", CLIENTS)
 @pytest.mark.parametrize("name", SPOKEN)
-def test_who_connects_at_any_word_has_what_all_have(
+async def test_who_connects_at_any_word_has_what_all_have(
     ag_ui: AGUIClients, name: str, profile: str, tmp_path: Path
 ) -> None:
     events = recorded(name)
     cuts = sorted({max(1, len(events) * n // CUTS) for n in range(CUTS)})
-
-    @on_uvloop
-    async def connect_at_each() -> None:
-        async with app_client(tmp_path, database_url="memory:") as (services, client):
-            for cut in cuts:
-                thread_id, read = await joined_after(services, client, events, cut, profile)
-                late = await connected(client, thread_id, profile)
-                everybody.add(shown(ag_ui.read(profile, read)))
-                everybody.add(shown(ag_ui.read(profile, late)))
-
     everybody: set[str] = set()
-    connect_at_each()
+    async with app_client(tmp_path, database_url="memory:") as (services, client):
+        for cut in cuts:
+            thread_id, read = await joined_after(services, client, events, cut, profile)
+            late = await connected(client, thread_id, profile)
+            everybody.add(shown(ag_ui.read(profile, read)))
+            everybody.add(shown(ag_ui.read(profile, late)))
     assert len(everybody) == 1
 
 
-@on_uvloop
 async def test_a_thread_that_is_not_there_is_an_empty_stream(tmp_path: Path) -> None:
     async with app_client(tmp_path, database_url="memory:") as (_, client):
         assert await connected(client, "nobody's", "1.0") == []

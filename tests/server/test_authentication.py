@@ -19,7 +19,6 @@ from mobox.server.settings import OWNER, Settings
 from mobox.storage.settings import now_ms
 from server.app_client import app_client
 from server.keyed import bearer, code_of, give_key, keyed_app, say_something
-from server.serving import on_uvloop
 
 EVENTS = "/api/runs/{}/events"
 
@@ -28,7 +27,6 @@ EVENTS = "/api/runs/{}/events"
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
-@on_uvloop
 async def test_a_key_opens_what_is_its_owners(scheme: str, tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (services, client):
         _, secret = await give_key(services.storage, "ann")
@@ -39,7 +37,6 @@ async def test_a_key_opens_what_is_its_owners(scheme: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("carried", ["basic", "bare", "two", "x-api-key", "cookie", "query"])
-@on_uvloop
 async def test_a_key_is_carried_in_one_way_only(carried: str, tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (services, client):
         _, secret = await give_key(services.storage, "ann")
@@ -55,7 +52,6 @@ async def test_a_key_is_carried_in_one_way_only(carried: str, tmp_path: Path) ->
     assert code_of(refused) == (401, "unauthenticated")
 
 
-@on_uvloop
 async def test_a_key_that_is_revoked_opens_nothing_from_then_on(tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (services, client):
         key, secret = await give_key(services.storage, "ann")
@@ -66,7 +62,6 @@ async def test_a_key_that_is_revoked_opens_nothing_from_then_on(tmp_path: Path) 
         assert (await client.get("/api/chats", headers=bearer(others))).status_code == 200
 
 
-@on_uvloop
 async def test_the_last_use_of_a_key_is_noted_but_not_each(tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (services, client):
         _, secret = await give_key(services.storage, "ann")
@@ -106,7 +101,6 @@ def test_nothing_else_is_a_duration(text: str) -> None:
 # Modes
 
 
-@on_uvloop
 async def test_without_keys_everybody_here_is_the_same(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         await give_key(services.storage, "ann")  # which changes nothing for those who need none
@@ -117,7 +111,6 @@ async def test_without_keys_everybody_here_is_the_same(tmp_path: Path) -> None:
         assert (await client.get("/metrics")).status_code == 200
 
 
-@on_uvloop
 async def test_with_keys_nobody_comes_in_before_there_is_one(tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (services, client):
         await say_something(services.storage, OWNER, "everybodys", "Hi")
@@ -141,7 +134,6 @@ def test_only_a_server_that_asks_for_keys_listens_elsewhere() -> None:
         (("chat.example",), "10.1.2.3:8000", 200),  # as who probes pods says
     ],
 )
-@on_uvloop
 async def test_with_keys_any_name_will_do_unless_some_are_listed(
     allowed: tuple[str, ...], host: str, status: int, tmp_path: Path
 ) -> None:
@@ -150,7 +142,6 @@ async def test_with_keys_any_name_will_do_unless_some_are_listed(
 
 
 @pytest.mark.parametrize("auth", ["none", "keys"])
-@on_uvloop
 async def test_any_name_is_for_an_app_that_knows_who_asks(auth: str, tmp_path: Path) -> None:
     with pytest.raises(
         InvalidSetting, match=r"^allowed_hosts=\*: only an app with its own authentication"
@@ -159,7 +150,6 @@ async def test_any_name_is_for_an_app_that_knows_who_asks(auth: str, tmp_path: P
             pass
 
 
-@on_uvloop
 async def test_a_listed_page_may_send_a_key(tmp_path: Path) -> None:
     page = "https://front.example"
     asks = {
@@ -190,7 +180,6 @@ async def by_name_later(connection: HTTPConnection) -> Found:
 
 
 @pytest.mark.parametrize("hook", [by_name, by_name_later])
-@on_uvloop
 async def test_an_app_may_say_itself_who_asks(hook: Hook, tmp_path: Path) -> None:
     async with keyed_app(tmp_path, hook, auth="none") as (services, client):
         await say_something(services.storage, "ann", "hers", "Hi")
@@ -207,7 +196,6 @@ async def test_an_app_may_say_itself_who_asks(hook: Hook, tmp_path: Path) -> Non
         assert code_of(metrics) == (403, "missing_scope"), "to be known is not to operate"
 
 
-@on_uvloop
 async def test_an_app_is_told_how_to_allow_by_its_settings(tmp_path: Path) -> None:
     async with keyed_app(tmp_path, by_name, auth="none") as (_, client):
         unknown = await client.get("/api/chats", headers={"host": "any.example"})
@@ -216,7 +204,6 @@ async def test_an_app_is_told_how_to_allow_by_its_settings(tmp_path: Path) -> No
     assert "Settings(…, allowed_origins=('http://any.example',))" in foreign.text
 
 
-@on_uvloop
 async def test_an_app_may_refuse_in_its_own_words(tmp_path: Path) -> None:
     def hook(connection: HTTPConnection) -> Found:
         raise HTTPException(402, "Pay first")
@@ -244,7 +231,6 @@ async def refused_socket(client: httpx.AsyncClient) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("status", "code"), [(401, "unauthenticated"), (402, "payment_required"), (403, "forbidden")]
 )
-@on_uvloop
 async def test_sockets_and_requests_are_refused_in_the_same_words(
     status: int, code: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -258,7 +244,6 @@ async def test_sockets_and_requests_are_refused_in_the_same_words(
     assert "Traceback" not in caplog.text
 
 
-@on_uvloop
 async def test_where_an_app_says_who_asks_nobody_is_told_of_keys(tmp_path: Path) -> None:
     async with keyed_app(tmp_path, by_name, auth="none") as (_, client):
         refused = await client.get("/api/chats")
@@ -268,7 +253,6 @@ async def test_where_an_app_says_who_asks_nobody_is_told_of_keys(tmp_path: Path)
     assert refused.headers.get_list("www-authenticate") == ['Bearer realm="app"']
 
 
-@on_uvloop
 async def test_an_app_says_how_it_is_to_be_asked(tmp_path: Path) -> None:
     def hook(connection: HTTPConnection) -> Found:
         raise HTTPException(401, "Sign in", {"WWW-Authenticate": "Basic"})
@@ -290,7 +274,6 @@ async def test_an_app_says_how_it_is_to_be_asked(tmp_path: Path) -> None:
         (Principal("ann", key_id="session-7"), "key_id: expected None, as only Mobox's own"),
     ],
 )
-@on_uvloop
 async def test_what_an_app_says_of_who_asks_is_looked_at(
     found: Any, problem: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -303,7 +286,6 @@ async def test_what_an_app_says_of_who_asks_is_looked_at(
     assert problem in caplog.text
 
 
-@on_uvloop
 async def test_where_an_app_says_who_asks_a_key_says_nothing(tmp_path: Path) -> None:
     async with keyed_app(tmp_path, by_name) as (services, client):
         _, secret = await give_key(services.storage, "ann")
@@ -322,7 +304,6 @@ async def ticket_for(client: httpx.AsyncClient, run_id: str, secret: str) -> str
     return str(told["ticket"])
 
 
-@on_uvloop
 async def test_a_ticket_opens_one_stream_once(tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (services, client):
         _, secret = await give_key(services.storage, "ann", ("read",))
@@ -334,7 +315,6 @@ async def test_a_ticket_opens_one_stream_once(tmp_path: Path) -> None:
         assert code_of(again) == (401, "unauthenticated")
 
 
-@on_uvloop
 async def test_a_ticket_is_for_one_run_and_for_nothing_else(tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (services, client):
         _, secret = await give_key(services.storage, "ann")
@@ -350,7 +330,6 @@ async def test_a_ticket_is_for_one_run_and_for_nothing_else(tmp_path: Path) -> N
         assert spent.status_code == 401, "shown is used up, whatever came of it"
 
 
-@on_uvloop
 async def test_a_ticket_is_as_good_as_the_key_that_bought_it(tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (services, client):
         key, secret = await give_key(services.storage, "ann")
@@ -361,7 +340,6 @@ async def test_a_ticket_is_as_good_as_the_key_that_bought_it(tmp_path: Path) -> 
     assert code_of(refused) == (401, "unauthenticated")
 
 
-@on_uvloop
 async def test_a_ticket_cannot_be_made_to_last(tmp_path: Path) -> None:
     until = now_ms() + 10_000_000
 

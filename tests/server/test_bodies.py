@@ -10,7 +10,6 @@ import pytest
 from mobox.events import InputRequest, Paused
 from mobox.server.settings import OWNER
 from server.app_client import app_client, begin, say
-from server.serving import on_uvloop
 
 
 @pytest.mark.parametrize(
@@ -23,7 +22,6 @@ from server.serving import on_uvloop
         ("/api/tickets", {"runId": "a\0b"}),
     ],
 )
-@on_uvloop
 async def test_ids_have_no_control_characters_wherever_they_are_told(
     tmp_path: Path, path: str, body: dict[str, Any]
 ) -> None:
@@ -49,7 +47,6 @@ GUIDE = {"id": "m1", "role": "assistant", "parts": [{"type": "text", "text": "Ha
         {"runId": "the run", "activeStreamId": "the run", "messages": []},
     ],
 )
-@on_uvloop
 async def test_stop_takes_the_documented_body_and_ignores_other_fields(
     tmp_path: Path, body: dict[str, Any]
 ) -> None:
@@ -61,7 +58,6 @@ async def test_stop_takes_the_documented_body_and_ignores_other_fields(
 
 
 @pytest.mark.parametrize("stale", ["run_of_yesterday", "", "x" * 1000])
-@on_uvloop
 async def test_stop_for_another_stream_stops_nothing(tmp_path: Path, stale: str) -> None:
     async with app_client(tmp_path) as (services, client):
         run = await begin(services, "c1", "one")
@@ -74,7 +70,6 @@ async def test_stop_for_another_stream_stops_nothing(tmp_path: Path, stale: str)
 @pytest.mark.parametrize(
     ("body", "field"), [(b"{oops", ""), (b"[]", ""), (b'{"activeStreamId": 1}', "activeStreamId")]
 )
-@on_uvloop
 async def test_stop_refuses_a_body_of_another_shape(
     tmp_path: Path, body: bytes, field: str
 ) -> None:
@@ -88,7 +83,6 @@ async def test_stop_refuses_a_body_of_another_shape(
         assert (await services.storage.run(OWNER, run.id)).status == "running"
 
 
-@on_uvloop
 async def test_an_error_repeats_no_more_of_a_body_than_tells_what_is_meant(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (_, client):
         told = await client.post("/api/tickets", json={"x" * 10_000: 1})
@@ -98,7 +92,6 @@ async def test_an_error_repeats_no_more_of_a_body_than_tells_what_is_meant(tmp_p
         assert missing["field"] == "runId"
 
 
-@on_uvloop
 async def test_an_agent_calls_its_request_what_it_likes(tmp_path: Path) -> None:
     name = "q\n" * 500
     async with app_client(tmp_path) as (services, client):

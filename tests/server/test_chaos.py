@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 from grammar_log import legal_log
 from heard import Heard, by_ag_ui, by_ai_sdk, by_contract
 from mobox.events import Done, LogEntry, TextDelta
@@ -165,7 +167,8 @@ def summary(chaos: Chaos, kept: list[Kept]) -> str:
     return f"{len(kept)} runs ({dict(ends)}), {events} events, {visits} visits of their clients"
 
 
-def test_nothing_is_lost_and_nothing_doubled_whatever_breaks(
+@pytest.mark.time_limit(15 * LIMIT)
+async def test_nothing_is_lost_and_nothing_doubled_whatever_breaks(
     tmp_path: Path, sockets: SocketClients, clients: ChatClients, agui_pages: AGUIPages
 ) -> None:
-    print(asyncio.run(scenario(tmp_path / "data", Real(sockets, clients, agui_pages))))
+    print(await scenario(tmp_path / "data", Real(sockets, clients, agui_pages)))

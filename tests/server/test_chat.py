@@ -7,10 +7,8 @@ from pathlib import Path
 
 from mobox.events import InputRequest, InputResponse, Paused
 from server.app_client import answered, app_client, begin, say
-from server.serving import on_uvloop
 
 
-@on_uvloop
 async def test_who_answers_is_told_whether_the_run_goes_on(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (services, client):
         run = await begin(services, "c1", "one")
@@ -26,7 +24,6 @@ async def test_who_answers_is_told_whether_the_run_goes_on(tmp_path: Path) -> No
         assert late.status_code == 400
 
 
-@on_uvloop
 async def test_the_active_run_is_the_one_that_goes_on_though_a_later_one_waits(
     tmp_path: Path,
 ) -> None:
@@ -42,7 +39,6 @@ async def test_the_active_run_is_the_one_that_goes_on_though_a_later_one_waits(
         assert shown == stopped == runs[0].id
 
 
-@on_uvloop
 async def test_a_run_that_ended_long_ago_is_told_only_to_who_names_it(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (services, client):
         run = await answered(services, "c1", "one", "two")

@@ -29,7 +29,6 @@ from mobox.events import (
 )
 from mobox.server.services import Services
 from server.app_client import answered, app_client, begin, say
-from server.serving import on_uvloop
 
 URLS = ["memory:", ""]
 
@@ -58,7 +57,6 @@ async def three_chats(services: Services) -> None:
 
 
 @pytest.mark.parametrize("url", URLS)
-@on_uvloop
 async def test_chats_are_listed_page_by_page(tmp_path: Path, url: str) -> None:
     async with app_client(tmp_path, url) as (services, client):
         await three_chats(services)
@@ -71,7 +69,6 @@ async def test_chats_are_listed_page_by_page(tmp_path: Path, url: str) -> None:
 
 
 @pytest.mark.parametrize("url", URLS)
-@on_uvloop
 async def test_the_list_tells_which_chats_run_and_which_wait(tmp_path: Path, url: str) -> None:
     async with app_client(tmp_path, url) as (services, client):
         await answered(services, "over", "The weather", "Rain")
@@ -89,7 +86,6 @@ async def test_the_list_tells_which_chats_run_and_which_wait(tmp_path: Path, url
     [("weather", ["c1"]), ("ZÜRICH", ["c1"]), ("%", ["c3"]), ("_", ["c3"]), ("nothing", [])],
 )
 @pytest.mark.parametrize("url", URLS)
-@on_uvloop
 async def test_chats_are_found_by_their_words(
     tmp_path: Path, url: str, query: str, found: list[str]
 ) -> None:
@@ -112,7 +108,6 @@ async def test_chats_are_found_by_their_words(
         ({"before": "9" * 5000}, "bad_cursor", ""),
     ],
 )
-@on_uvloop
 async def test_a_list_is_asked_for_in_reason(
     tmp_path: Path, query: dict[str, str], code: str, field: str
 ) -> None:
@@ -121,7 +116,6 @@ async def test_a_list_is_asked_for_in_reason(
         assert refused(await client.get("/api/chats", params=query)) == (400, code, field)
 
 
-@on_uvloop
 async def test_messages_are_read_page_by_page_without_the_one_being_written(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (services, client):
         for text in ("one", "two"):
@@ -170,7 +164,6 @@ def parts_of(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("path", ["/api/chats/c1", "/api/chats/c1/messages"])
 @pytest.mark.parametrize("url", URLS)
-@on_uvloop
 async def test_messages_have_the_columns_of_the_document(
     tmp_path: Path, url: str, path: str
 ) -> None:
@@ -194,7 +187,6 @@ async def test_messages_have_the_columns_of_the_document(
         ]
 
 
-@on_uvloop
 async def test_a_message_without_thoughts_has_its_content_alone(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (services, client):
         run = await begin(services, "c1", "one")
@@ -204,7 +196,6 @@ async def test_a_message_without_thoughts_has_its_content_alone(tmp_path: Path) 
         assert not {"processing", "thinking"} & told["metadata"].keys()
 
 
-@on_uvloop
 async def test_a_chat_is_opened_at_its_end_and_read_backwards(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (services, client):
         for text in ("one", "two"):
@@ -223,7 +214,6 @@ async def test_a_chat_is_opened_at_its_end_and_read_backwards(tmp_path: Path) ->
             assert refused(answer) == (400, "invalid_request", "limit")
 
 
-@on_uvloop
 async def test_a_chat_gets_another_title(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (services, client):
         await answered(services, "c1", "one", "two")
@@ -236,7 +226,6 @@ async def test_a_chat_gets_another_title(tmp_path: Path) -> None:
         assert refused(await client.patch("/api/chats/none", json={"title": "x"}))[0] == 404
 
 
-@on_uvloop
 async def test_a_chat_that_is_deleted_is_gone(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (services, client):
         run = await answered(services, "c1", "one", "two")
@@ -249,7 +238,6 @@ async def test_a_chat_that_is_deleted_is_gone(tmp_path: Path) -> None:
         assert (await client.get("/api/chats")).json()["chats"] == []
 
 
-@on_uvloop
 async def test_the_agents_are_listed(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (_, client):
         [agent] = (await client.get("/api/agents")).json()["agents"]
@@ -257,7 +245,6 @@ async def test_the_agents_are_listed(tmp_path: Path) -> None:
     assert agent.keys() == {"id", "name", "description"}
 
 
-@on_uvloop
 async def test_a_chat_says_who_answers_in_it_and_why_it_failed(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await begin(services, "c1", "Fail")

@@ -140,11 +140,11 @@ async def crash(data: Path, lease: str, deltas: int) -> None:
 # The first lease lasts until the next server is there, which has to look again; the others have run
 # out by then, and are of other moments.
 @pytest.mark.parametrize(("lease", "deltas"), [("6", 20), ("1", 1), ("1", 100)])
-def test_a_server_killed_in_the_middle_loses_nothing_that_was_shown(
+async def test_a_server_killed_in_the_middle_loses_nothing_that_was_shown(
     tmp_path: Path, lease: str, deltas: int
 ) -> None:
     data = tmp_path / "data"
-    asyncio.run(crash(data, lease, deltas))
+    await crash(data, lease, deltas)
     with sqlite3.connect(data / "mobox.db") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []

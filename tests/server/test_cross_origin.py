@@ -8,7 +8,6 @@ import pytest
 
 from server.app_client import app_client
 from server.live_server import message
-from server.serving import on_uvloop
 
 THEIRS = "http://localhost:3000"
 ASKS = {
@@ -18,7 +17,6 @@ ASKS = {
 }
 
 
-@on_uvloop
 async def test_a_listed_page_may_ask_and_read(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:", origins=(THEIRS,)) as (_, client):
         asked = await client.options("/api/chat", headers=ASKS)
@@ -41,7 +39,6 @@ async def test_a_listed_page_may_ask_and_read(tmp_path: Path) -> None:
         ("http://[::1]:3000", "http://[::1]:3000"),
     ],
 )
-@on_uvloop
 async def test_it_does_not_matter_how_a_page_is_listed(
     tmp_path: Path, listed: str, said: str
 ) -> None:
@@ -51,7 +48,6 @@ async def test_it_does_not_matter_how_a_page_is_listed(
         assert asked.headers["access-control-allow-origin"] == said
 
 
-@on_uvloop
 async def test_no_other_page_may(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:", origins=("http://other.example",)) as (_, client):
         assert "access-control-allow-origin" not in (await client.get("/healthz")).headers
@@ -62,7 +58,6 @@ async def test_no_other_page_may(tmp_path: Path) -> None:
         assert sent.status_code == 403
 
 
-@on_uvloop
 async def test_without_a_list_there_is_no_such_thing(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (_, client):
         assert (await client.options("/api/chat", headers=ASKS)).status_code == 405

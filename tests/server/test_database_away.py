@@ -80,25 +80,21 @@ class Probed(Struct):
     metrics: Registry
 
 
-def test_who_asks_whether_it_is_ready_does_not_hide_that_the_machine_slept(
+async def test_who_asks_whether_it_is_ready_does_not_hide_that_the_machine_slept(
     postgres: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whose leases are over then, who looks after the runs must find out by itself."""
     clock, since_boot = Clock(), time.clock_gettime
-
-    async def scenario() -> None:
-        url = await postgres.database(str(tmp_path))
-        store = await PostgresStorage.open(url, replace(CALM, clock=clock))
-        silent = await begin(store)
-        await say(store, silent, *words("a"))  # so no lease is renewed later
-        clock.now += 3_600_000
-        assert await given_up(store) == [silent.id]
-        monkeypatch.setattr(time, "clock_gettime", lambda which: since_boot(which) + 3600)
-        supervisor = Supervisor(store, Catalog([]), tmp_path)
-        operations = OperationsRoutes(Probed(store, supervisor, Registry()))
-        assert (await operations.ready(Request({"type": "http"}))).status_code == 200
-        clock.now += 3_600_000
-        assert await given_up(store) == []
-        await store.close()
-
-    asyncio.run(scenario())
+    url = await postgres.database(str(tmp_path))
+    store = await PostgresStorage.open(url, replace(CALM, clock=clock))
+    silent = await begin(store)
+    await say(store, silent, *words("a"))  # so no lease is renewed later
+    clock.now += 3_600_000
+    assert await given_up(store) == [silent.id]
+    monkeypatch.setattr(time, "clock_gettime", lambda which: since_boot(which) + 3600)
+    supervisor = Supervisor(store, Catalog([]), tmp_path)
+    operations = OperationsRoutes(Probed(store, supervisor, Registry()))
+    assert (await operations.ready(Request({"type": "http"}))).status_code == 200
+    clock.now += 3_600_000
+    assert await given_up(store) == []
+    await store.close()

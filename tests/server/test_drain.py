@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from grammar_log import legal_log
-from mobox.events import Done, LogEntry
+from mobox.events import Done
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server import Settings
 from mobox.server.app import open_services
@@ -100,75 +100,69 @@ async def check_that_it_can_be_answered(client: httpx.AsyncClient, reader: Reade
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_server_that_is_told_to_end_ends_its_runs_and_leaves_what_waits(
+async def test_a_server_that_is_told_to_end_ends_its_runs_and_leaves_what_waits(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     data = tmp_path / "data"
     running = [Reader(chat_id) for chat_id in (*RUNNING, "silent")]
     waiting = [Reader(chat_id) for chat_id in WAITING]
     flood = Reader("flood")
-
-    async def drain() -> None:
-        with live_server(data) as server:
-            async with http_client(server) as client:
-                for reader in waiting:
-                    await reader.say(client, reader.chat_id)
-                async with reading(client, *running, flood):
-                    await flood.has_seen(1)
-                    with stalled(server, flood):
-                        await flood.has_seen(FLOOD)
-                        server.signal(number)
-                        told_at = time.monotonic()
-                        await drain_has_begun(client)
-                        await check_that_it_refuses(client)
-                        code = await asyncio.to_thread(server.wait)
-                        took = time.monotonic() - told_at
-            assert (code, server.warnings) == (0, "")
-            assert took <= PROMISE
-        assert agent_processes(data) == []
-        kept = await stored(data)
-        for reader in [*running, flood]:
-            check_that_it_was_interrupted(reader, kept[reader.run_id])
-        assert {kept[reader.run_id].run.status for reader in waiting} == {"waiting"}
-        with live_server(data) as server:
-            async with http_client(server) as client:
-                for reader in waiting:
-                    await check_that_it_can_be_answered(client, reader)
-
-    asyncio.run(drain())
+    with live_server(data) as server:
+        async with http_client(server) as client:
+            for reader in waiting:
+                await reader.say(client, reader.chat_id)
+            async with reading(client, *running, flood):
+                await flood.has_seen(1)
+                with stalled(server, flood):
+                    await flood.has_seen(FLOOD)
+                    server.signal(number)
+                    told_at = time.monotonic()
+                    await drain_has_begun(client)
+                    await check_that_it_refuses(client)
+                    code = await asyncio.to_thread(server.wait)
+                    took = time.monotonic() - told_at
+        assert (code, server.warnings) == (0, "")
+        assert took <= PROMISE
+    assert agent_processes(data) == []
+    kept = await stored(data)
+    for reader in [*running, flood]:
+        check_that_it_was_interrupted(reader, kept[reader.run_id])
+    assert {kept[reader.run_id].run.status for reader in waiting} == {"waiting"}
+    with live_server(data) as server:
+        async with http_client(server) as client:
+            for reader in waiting:
+                await check_that_it_can_be_answered(client, reader)
 
 
-def test_ctrl_c_once_more_waits_for_nobody(tmp_path: Path) -> None:
+async def test_ctrl_c_once_more_waits_for_nobody(tmp_path: Path) -> None:
     data = tmp_path / "data"
     stubborn, flood = Reader("stubborn"), Reader("flood")
     waiting = Reader("stubborn_question")
-
-    async def drain() -> None:
-        with live_server(data) as server:
-            async with http_client(server) as client:
-                await waiting.say(client, waiting.chat_id)
-                async with reading(client, stubborn, flood):
-                    with stalled(server, flood):
-                        await flood.has_seen(FLOOD)
-                        server.signal(signal.SIGINT)
-                        await drain_has_begun(client)
-                        server.signal(signal.SIGINT)
-                        told_at = time.monotonic()
-                        code = await asyncio.to_thread(server.wait)
-                        took = time.monotonic() - told_at
-            assert (code, server.warnings) == (0, "")
-            assert took < STUBBORN - 1
-        assert agent_processes(data) == []
-        kept = await stored(data)
-        for reader in (stubborn, flood):
-            run = kept[reader.run_id].run
-            assert (run.status, run.reason) == ("done", "interrupted")
-        assert kept[waiting.run_id].run.status == "waiting"
-
-    asyncio.run(drain())
+    with live_server(data) as server:
+        async with http_client(server) as client:
+            await waiting.say(client, waiting.chat_id)
+            async with reading(client, stubborn, flood):
+                with stalled(server, flood):
+                    await flood.has_seen(FLOOD)
+                    server.signal(signal.SIGINT)
+                    await drain_has_begun(client)
+                    server.signal(signal.SIGINT)
+                    told_at = time.monotonic()
+                    code = await asyncio.to_thread(server.wait)
+                    took = time.monotonic() - told_at
+        assert (code, server.warnings) == (0, "")
+        assert took < STUBBORN - 1
+    assert agent_processes(data) == []
+    kept = await stored(data)
+    for reader in (stubborn, flood):
+        run = kept[reader.run_id].run
+        assert (run.status, run.reason) == ("done", "interrupted")
+    assert kept[waiting.run_id].run.status == "waiting"
 
 
-def test_a_run_that_is_begun_while_the_server_ends_is_refused_or_ended(tmp_path: Path) -> None:
+async def test_a_run_that_is_begun_while_the_server_ends_is_refused_or_ended(
+    tmp_path: Path,
+) -> None:
     data = tmp_path / "data"
     readers: list[Reader] = []
 
@@ -180,39 +174,34 @@ def test_a_run_that_is_begun_while_the_server_ends_is_refused_or_ended(tmp_path:
             if reader.status != 200:
                 return
 
-    async def drain() -> None:
-        with live_server(data) as server:
-            async with http_client(server) as client, asyncio.TaskGroup() as clients:
-                for name in range(8):
-                    clients.create_task(ask_on_and_on(client, name))
-                await until(lambda: sum(reader.has_ended for reader in readers) >= 16)
-                server.signal(signal.SIGTERM)
-            assert server.wait() == 0
-            assert server.warnings == ""
-        assert {reader.status for reader in readers} <= {200, 503, 0}  # 0: nobody is there
-        kept = await stored(data)
-        assert {run.status for run, _ in kept.values()} == {"done"}
-        for reader in readers:
-            if reader.status == 200:
-                assert reader.has_ended
-                assert kept[reader.run_id].run.reason in ("stop", "interrupted")
-
-    asyncio.run(drain())
+    with live_server(data) as server:
+        async with http_client(server) as client, asyncio.TaskGroup() as clients:
+            for name in range(8):
+                clients.create_task(ask_on_and_on(client, name))
+            await until(lambda: sum(reader.has_ended for reader in readers) >= 16)
+            server.signal(signal.SIGTERM)
+        assert server.wait() == 0
+        assert server.warnings == ""
+    assert {reader.status for reader in readers} <= {200, 503, 0}  # 0: nobody is there
+    kept = await stored(data)
+    assert {run.status for run, _ in kept.values()} == {"done"}
+    for reader in readers:
+        if reader.status == 200:
+            assert reader.has_ended
+            assert kept[reader.run_id].run.reason in ("stop", "interrupted")
 
 
-def test_a_run_that_is_stored_when_the_server_begins_to_end_is_interrupted(tmp_path: Path) -> None:
+async def test_a_run_that_is_stored_when_the_server_begins_to_end_is_interrupted(
+    tmp_path: Path,
+) -> None:
     settings = Settings(data=tmp_path / "data", agents=AGENTS)
     request = read_request({**message("c1", "count"), "agent": "counter"})
-
-    async def begin_too_late() -> list[LogEntry]:
-        async with asyncio.timeout(LIMIT), open_services(settings) as services:
-            begun = asyncio.create_task(services.supervisor.begin(OWNER, request))
-            for _ in range(3):  # until it is on its way to the store
-                await asyncio.sleep(0)
-            await services.supervisor.close()
-            log = services.storage.follow((await begun).run.id)
-            return [entry async for entries in log for entry in entries]
-
-    events = [entry.event for entry in asyncio.run(begin_too_late())]
+    async with asyncio.timeout(LIMIT), open_services(settings) as services:
+        begun = asyncio.create_task(services.supervisor.begin(OWNER, request))
+        for _ in range(3):  # until it is on its way to the store
+            await asyncio.sleep(0)
+        await services.supervisor.close()
+        log = services.storage.follow((await begun).run.id)
+        events = [entry.event for entry in [entry async for entries in log for entry in entries]]
     legal_log(events)
     assert events[-1] == Done(reason="interrupted")

@@ -36,7 +36,7 @@ from mobox.errors import (
     UnknownProtocol,
 )
 from mobox.server.errors import ANSWERS, exception_handlers
-from server.serving import client_of, on_uvloop
+from server.serving import client_of
 
 
 def app_that_raises(error: Exception) -> Starlette:
@@ -74,7 +74,6 @@ async def answer_to(error: Exception) -> httpx.Response:
         (HTTPException(405, "Only GET"), 405, "method_not_allowed", {}),
     ],
 )  # fmt: skip
-@on_uvloop
 async def test_what_the_caller_did_wrong_is_explained(
     error: Exception, status: int, code: str, more: dict[str, Any]
 ) -> None:
@@ -96,7 +95,6 @@ SECRETS: list[Callable[[], tuple[Exception, int, str]]] = [
 
 
 @pytest.mark.parametrize("case", SECRETS)
-@on_uvloop
 async def test_what_went_wrong_in_here_is_logged_once_and_not_told(
     case: Callable[[], tuple[Exception, int, str]], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -110,7 +108,6 @@ async def test_what_went_wrong_in_here_is_logged_once_and_not_told(
     assert "endpoint" in caplog.text  # the traceback is there
 
 
-@on_uvloop
 async def test_a_client_that_left_is_no_error_of_the_server(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -118,7 +115,6 @@ async def test_a_client_that_left_is_no_error_of_the_server(
     assert not [record for record in caplog.records if record.exc_info]
 
 
-@on_uvloop
 async def test_a_wrong_method_is_told_the_right_ones() -> None:
     async with client_of(app_that_raises(ValueError())) as client:
         response = await client.post("/")

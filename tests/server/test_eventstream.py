@@ -16,7 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from mobox.errors import LogDeleted
 from mobox.server.eventstream import EventStream, Heartbeats
-from server.serving import client_of, on_uvloop, serve
+from server.serving import client_of, serve
 
 GET = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
 BEAT = b":\n\n"
@@ -134,7 +134,6 @@ async def open_stream(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWr
     return reader, writer
 
 
-@on_uvloop
 async def test_headers_come_before_the_first_batch_and_each_batch_in_one_piece() -> None:
     source = Source()
     async with serve(EventStream(source.batches(), Heartbeats())) as port:
@@ -147,7 +146,6 @@ async def test_headers_come_before_the_first_batch_and_each_batch_in_one_piece()
         writer.close()
 
 
-@on_uvloop
 async def test_a_route_of_starlette_may_return_a_stream() -> None:
     async def endpoint(request: Request) -> EventStream:
         source = Source()
@@ -168,7 +166,6 @@ async def test_a_route_of_starlette_may_return_a_stream() -> None:
     }
 
 
-@on_uvloop
 async def test_headers_can_be_replaced() -> None:
     source = Source()
     source.give(None)
@@ -178,7 +175,6 @@ async def test_headers_can_be_replaced() -> None:
     assert response.headers.get_list("content-type") == ["text/x"]
 
 
-@on_uvloop
 async def test_only_the_headers_are_told_of_when_only_they_are_asked_for() -> None:
     source = Source()
     async with client_of(EventStream(source.batches(), Heartbeats())) as client:
@@ -187,7 +183,6 @@ async def test_only_the_headers_are_told_of_when_only_they_are_asked_for() -> No
     assert response.headers["x-accel-buffering"] == "no"
 
 
-@on_uvloop
 async def test_a_silent_stream_is_kept_alive_by_the_timer() -> None:
     heart = Heartbeats(interval=0.01)
     source = Source()
@@ -203,7 +198,6 @@ async def test_a_silent_stream_is_kept_alive_by_the_timer() -> None:
         writer.close()
 
 
-@on_uvloop
 async def test_a_heartbeat_waits_for_a_whole_interval_of_silence() -> None:
     heart = Heartbeats()
     source = Source()
@@ -223,7 +217,6 @@ async def test_a_heartbeat_waits_for_a_whole_interval_of_silence() -> None:
         writer.close()
 
 
-@on_uvloop
 async def test_streams_that_are_open_are_counted() -> None:
     heart = Heartbeats()
     sources = [Source(), Source()]
@@ -243,7 +236,6 @@ async def test_streams_that_are_open_are_counted() -> None:
             writer.close()
 
 
-@on_uvloop
 async def test_no_heartbeat_is_kept_for_a_reader_that_stalls() -> None:
     heart = Heartbeats()
     closed = asyncio.Event()
@@ -263,7 +255,6 @@ async def test_no_heartbeat_is_kept_for_a_reader_that_stalls() -> None:
         await closed.wait()
 
 
-@on_uvloop
 async def test_a_heartbeat_that_a_batch_overtakes_is_dropped() -> None:
     heart = Heartbeats()
     source = Source()
@@ -281,7 +272,6 @@ async def test_a_heartbeat_that_a_batch_overtakes_is_dropped() -> None:
     assert server.bodies == [b"data: 1\n\n", b""]
 
 
-@on_uvloop
 async def test_a_reader_that_leaves_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     heart = Heartbeats()
     source = Source()
@@ -295,7 +285,6 @@ async def test_a_reader_that_leaves_is_no_error(caplog: pytest.LogCaptureFixture
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-@on_uvloop
 async def test_a_reader_that_stalls_may_leave() -> None:
     closed = asyncio.Event()
     app = App(endless(b"x" * 50_000, closed), Heartbeats())
@@ -307,7 +296,6 @@ async def test_a_reader_that_stalls_may_leave() -> None:
         await app.answered.wait()
 
 
-@on_uvloop
 async def test_a_stream_that_fails_is_cut_and_not_ended(caplog: pytest.LogCaptureFixture) -> None:
     heart = Heartbeats()
     source = Source()
@@ -321,7 +309,6 @@ async def test_a_stream_that_fails_is_cut_and_not_ended(caplog: pytest.LogCaptur
     assert "no such thing" in caplog.text
 
 
-@on_uvloop
 async def test_a_log_that_is_deleted_cuts_its_readers_and_is_no_error(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -332,7 +319,6 @@ async def test_a_log_that_is_deleted_cuts_its_readers_and_is_no_error(
     assert not [record for record in caplog.records if record.exc_info]
 
 
-@on_uvloop
 async def test_a_server_may_say_by_an_error_that_the_reader_has_left() -> None:
     source = Source()
     source.give(b"data: 1\n\n")
@@ -340,7 +326,6 @@ async def test_a_server_may_say_by_an_error_that_the_reader_has_left() -> None:
     assert source.closed.is_set()
 
 
-@on_uvloop
 async def test_a_heartbeat_that_finds_nobody_is_forgotten() -> None:
     heart = Heartbeats()
     source = Source()
@@ -357,7 +342,6 @@ async def test_a_heartbeat_that_finds_nobody_is_forgotten() -> None:
     assert server.bodies == []
 
 
-@on_uvloop
 async def test_a_server_that_cancels_is_obeyed() -> None:
     source = Source()
     server = Server()
@@ -369,7 +353,6 @@ async def test_a_server_that_cancels_is_obeyed() -> None:
     assert source.closed.is_set()
 
 
-@on_uvloop
 async def test_batches_that_cannot_be_closed_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
     async def batches() -> AsyncIterator[bytes]:
         try:
@@ -382,7 +365,6 @@ async def test_batches_that_cannot_be_closed_are_told_of(caplog: pytest.LogCaptu
     assert "still open" in caplog.text
 
 
-@on_uvloop
 async def test_batches_need_not_be_closed() -> None:
     class Two:
         def __init__(self) -> None:

@@ -16,7 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import EventStream, Heartbeats
 from mobox.server.guard import Guard
-from server.serving import client_of, on_uvloop, serve
+from server.serving import client_of, serve
 
 JSON = {"content-type": "application/json"}
 MAX_BODY = 100_000
@@ -74,7 +74,6 @@ def said(response: httpx.Response) -> tuple[int, str]:
 @pytest.mark.parametrize(
     "host", ["localhost", "LOCALHOST:8000", "127.0.0.1:1", "[::1]", "[::1]:80", "chat.example:443"]
 )
-@on_uvloop
 async def test_the_server_answers_to_its_names(host: str) -> None:
     app = guarded(hosts=["localhost", "127.0.0.1", "::1", "Chat.example"])
     async with client_of(app) as client:
@@ -86,7 +85,6 @@ async def test_the_server_answers_to_its_names(host: str) -> None:
     "host",
     ["evil.example", "localhost.evil.example", "localhost.", "[::2]", "evillocalhost", "::1"],
 )
-@on_uvloop
 async def test_the_server_answers_to_no_other_name(host: str) -> None:
     async with client_of(guarded(hosts=["localhost", "[::1]"])) as client:
         response = await client.get("/api/echo", headers={"host": host})
@@ -104,7 +102,6 @@ async def test_the_server_answers_to_no_other_name(host: str) -> None:
         b"host: [::1\r\n",
     ],
 )
-@on_uvloop
 async def test_a_request_names_one_host(hosts: bytes) -> None:
     async with serve(guarded(hosts=["localhost"])) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -141,7 +138,6 @@ async def test_a_request_names_one_host(hosts: bytes) -> None:
         ({"sec-fetch-site": "same-site"}, False),
     ],
 )
-@on_uvloop
 async def test_only_the_servers_own_pages_may_ask(headers: dict[str, str], passes: bool) -> None:
     app = guarded(["chat.example"], ["https://front.example/", "http://[::1]:5173"])
     async with client_of(app) as client:
@@ -152,7 +148,6 @@ async def test_only_the_servers_own_pages_may_ask(headers: dict[str, str], passe
             assert response.status_code == 200 if passes else said(response) == REFUSED
 
 
-@on_uvloop
 async def test_two_origins_are_both_looked_at() -> None:
     headers = [("origin", "http://127.0.0.1"), ("origin", "http://evil.example")]
     async with client_of(guarded()) as client:
@@ -164,7 +159,6 @@ FOREIGN = [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}]
 
 
 @pytest.mark.parametrize("headers", FOREIGN)
-@on_uvloop
 async def test_any_page_may_link_to_pages_and_ask_what_it_may(headers: dict[str, str]) -> None:
     async with client_of(guarded()) as client:
         response = await client.get("/page", headers=headers)
@@ -175,7 +169,6 @@ async def test_any_page_may_link_to_pages_and_ask_what_it_may(headers: dict[str,
 
 
 @pytest.mark.parametrize("headers", FOREIGN)
-@on_uvloop
 async def test_the_api_is_guarded_wherever_it_is_mounted(headers: dict[str, str]) -> None:
     async with client_of(Starlette(routes=[Mount("/below", guarded())])) as client:
         refused = await client.get("/below/api/echo", headers=headers)
@@ -190,7 +183,6 @@ def test_an_origin_to_list_is_an_origin(origin: str) -> None:
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "Application/JSON; charset=utf-8"])
-@on_uvloop
 async def test_a_body_is_json(content_type: str) -> None:
     headers = {"content-type": content_type, "content-encoding": "identity"}
     async with client_of(guarded()) as client:
@@ -201,7 +193,6 @@ async def test_a_body_is_json(content_type: str) -> None:
 @pytest.mark.parametrize(
     "content_type", ["text/plain", "application/json-x", "multipart/form-data"]
 )
-@on_uvloop
 async def test_a_body_is_nothing_else(content_type: str) -> None:
     async with client_of(guarded()) as client:
         whole = await client.post(
@@ -212,7 +203,6 @@ async def test_a_body_is_nothing_else(content_type: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br", "identity, gzip"])
-@on_uvloop
 async def test_a_body_is_not_compressed(encoding: str) -> None:
     headers = {**JSON, "content-encoding": encoding}
     async with client_of(guarded()) as client:
@@ -225,7 +215,6 @@ async def pieces(total: int) -> AsyncIterator[bytes]:
         yield b"x" * min(30_000, total - start)
 
 
-@on_uvloop
 async def test_a_body_may_be_as_big_as_is_allowed() -> None:
     async with client_of(guarded()) as client:
         whole = await client.post("/api/echo", content=b"x" * MAX_BODY, headers=JSON)
@@ -233,7 +222,6 @@ async def test_a_body_may_be_as_big_as_is_allowed() -> None:
     assert whole.json()["size"] == chunked.json()["size"] == MAX_BODY
 
 
-@on_uvloop
 async def test_a_body_that_is_too_big_is_refused_and_the_connection_goes_on() -> None:
     async with client_of(guarded()) as client:
         whole = await client.post("/api/echo", content=b"x" * (MAX_BODY + 1), headers=JSON)
@@ -243,7 +231,6 @@ async def test_a_body_that_is_too_big_is_refused_and_the_connection_goes_on() ->
     assert after.json()["size"] == 2
 
 
-@on_uvloop
 async def test_a_length_that_is_too_big_is_refused_at_once() -> None:
     async with serve(guarded()) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -255,7 +242,6 @@ async def test_a_length_that_is_too_big_is_refused_at_once() -> None:
         writer.close()
 
 
-@on_uvloop
 async def test_an_app_never_takes_a_part_for_the_whole(caplog: pytest.LogCaptureFixture) -> None:
     read: list[Message] = []
 
@@ -273,14 +259,12 @@ async def test_an_app_never_takes_a_part_for_the_whole(caplog: pytest.LogCapture
     assert not [record for record in caplog.records if record.exc_info]
 
 
-@on_uvloop
 async def test_an_answer_that_has_begun_is_cut_when_the_body_gets_too_big() -> None:
     async with client_of(guarded()) as client:
         with pytest.raises(httpx.TransportError):
             await client.post("/api/deaf", content=pieces(1_000_000), headers=JSON)
 
 
-@on_uvloop
 async def test_what_an_app_raises_is_not_hidden(caplog: pytest.LogCaptureFixture) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         raise ValueError("mine")
@@ -290,7 +274,6 @@ async def test_what_an_app_raises_is_not_hidden(caplog: pytest.LogCaptureFixture
     assert "mine" in caplog.text
 
 
-@on_uvloop
 async def test_every_answer_carries_what_keeps_it_where_it_belongs() -> None:
     async with client_of(guarded()) as client:
         for path in ("/page", "/api/echo", "/nowhere"):
@@ -300,7 +283,6 @@ async def test_every_answer_carries_what_keeps_it_where_it_belongs() -> None:
             assert headers["cross-origin-resource-policy"] == "same-origin"
 
 
-@on_uvloop
 async def test_only_pages_have_a_policy_for_their_content() -> None:
     async with client_of(guarded()) as client:
         policy = (await client.get("/page")).headers["content-security-policy"]
@@ -318,7 +300,6 @@ async def test_only_pages_have_a_policy_for_their_content() -> None:
         ("/page", None),
     ],
 )
-@on_uvloop
 async def test_what_the_api_says_is_not_stored(path: str, expected: str | None) -> None:
     async with client_of(guarded()) as client:
         assert (await client.get(path)).headers.get("cache-control") == expected
@@ -332,7 +313,6 @@ async def test_what_the_api_says_is_not_stored(path: str, expected: str | None) 
         ([(b"host", b"evil.example")], False),
     ],
 )
-@on_uvloop
 async def test_a_socket_is_guarded_too(headers: list[tuple[bytes, bytes]], passes: bool) -> None:
     sent: list[Message] = []
     scope = {"type": "websocket", "scheme": "ws", "path": "/", "headers": headers}

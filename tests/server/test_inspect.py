@@ -16,7 +16,7 @@ from mobox.server.settings import Settings
 from mobox.storage.log import RawLine, Run
 from server.app_client import app_client, begin
 from server.live_server import AGENTS
-from server.serving import client_of, on_uvloop
+from server.serving import client_of
 from server.told_runs import RECORDINGS, append, log_of, recorded, told_in
 
 Row = dict[str, Any]
@@ -35,7 +35,6 @@ async def rows(client: httpx.AsyncClient, run: Run, **query: str) -> list[Row]:
 
 
 @URLS
-@on_uvloop
 async def test_every_line_stands_at_the_first_entry_that_it_made(tmp_path: Path, url: str) -> None:
     async with app_client(tmp_path, url) as (services, client):
         run = await recorded(services, RECORDING)
@@ -53,7 +52,6 @@ async def test_every_line_stands_at_the_first_entry_that_it_made(tmp_path: Path,
         assert {line["lastSeq"] - line["firstSeq"] for line in lines} >= {-1, 0, 1}
 
 
-@on_uvloop
 async def test_a_row_says_whether_its_line_was_understood(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, "openai/responses_rare")
@@ -63,7 +61,6 @@ async def test_a_row_says_whether_its_line_was_understood(tmp_path: Path) -> Non
         assert "response.output_item.added" in kinds
 
 
-@on_uvloop
 async def test_a_line_that_is_only_not_shown_was_understood(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, "claude/agent_interrupt")
@@ -72,7 +69,6 @@ async def test_a_line_that_is_only_not_shown_was_understood(tmp_path: Path) -> N
         assert not any(row["unread"] for row in shown)
 
 
-@on_uvloop
 async def test_a_row_has_its_frames_in_every_format_that_is_asked_for(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, RECORDING)
@@ -91,7 +87,6 @@ def as_shown(document: bytes) -> Any:
     return msgspec.json.decode(document) if document != b"[DONE]" else "[DONE]"
 
 
-@on_uvloop
 async def test_rows_are_read_from_any_place_on(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, "claude/codeexec")
@@ -104,7 +99,6 @@ async def test_rows_are_read_from_any_place_on(tmp_path: Path) -> None:
 
 
 @URLS
-@on_uvloop
 async def test_rows_come_while_the_agent_writes(tmp_path: Path, url: str) -> None:
     settings = Settings(data=tmp_path, agents=AGENTS, database_url=url)
     async with (
@@ -135,7 +129,6 @@ async def test_rows_come_while_the_agent_writes(tmp_path: Path, url: str) -> Non
             assert (await next_row())["event"] == {"type": "done", "reason": "stop"}
 
 
-@on_uvloop
 async def test_a_run_that_waits_is_told_up_to_there(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, "langchain/parts_hitl")
@@ -151,7 +144,6 @@ async def test_a_run_that_waits_is_told_up_to_there(tmp_path: Path) -> None:
         assert (beyond.status_code, beyond.json()["error"]["tail"]) == (400, run.tail_seq)
 
 
-@on_uvloop
 async def test_what_ends_a_response_stands_where_the_run_begins_to_wait(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, "langchain/parts_hitl")
@@ -172,7 +164,6 @@ async def test_what_ends_a_response_stands_where_the_run_begins_to_wait(tmp_path
         assert [row["waits"] for row in found] == [row["seq"] >= paused["seq"] for row in found]
 
 
-@on_uvloop
 async def test_a_response_that_goes_on_after_a_pause_is_told_as_one(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, "langchain/parts_hitl")
@@ -187,7 +178,6 @@ async def test_a_response_that_goes_on_after_a_pause_is_told_as_one(tmp_path: Pa
         assert [row["waits"] for row in found][-3:] == [True, False, False]
 
 
-@on_uvloop
 async def test_lines_that_were_dropped_leave_the_rows(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, "claude/codeexec")
@@ -197,7 +187,6 @@ async def test_lines_that_were_dropped_leave_the_rows(tmp_path: Path) -> None:
         assert after == [{**row, "lines": []} for row in before]
 
 
-@on_uvloop
 async def test_a_format_that_is_not_known_is_refused(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, "claude/hello")

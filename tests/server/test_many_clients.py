@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any
 
 import httpx
 import pytest
@@ -14,16 +12,6 @@ from server.live_server import LiveServer, http_client
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
 
 MANY = 50
-
-P = ParamSpec("P")
-
-
-def in_loop(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    @wraps(test)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        asyncio.run(test(*args, **kwargs))
-
-    return run
 
 
 def body(chat_id: str, words: str, message_id: str = "m1") -> dict[str, Any]:
@@ -46,7 +34,6 @@ async def read(client: httpx.AsyncClient, path: str, begun: asyncio.Semaphore) -
     return sse
 
 
-@in_loop
 async def test_fifty_readers_of_a_run_see_the_same_bytes(
     server: LiveServer, chat_id: str, gate: Gate
 ) -> None:
@@ -70,7 +57,6 @@ async def test_fifty_readers_of_a_run_see_the_same_bytes(
 
 
 @pytest.mark.parametrize("headers", [{"idempotency-key": "once"}, {}], ids=["a key", "no key"])
-@in_loop
 async def test_fifty_times_the_same_message_is_one_run(
     server: LiveServer, chat_id: str, headers: dict[str, str]
 ) -> None:
@@ -88,7 +74,6 @@ async def test_fifty_times_the_same_message_is_one_run(
         assert frames(late.content) == frames(answers[0].content)
 
 
-@in_loop
 async def test_a_key_that_comes_with_another_message_is_refused(
     server: LiveServer, chat_id: str
 ) -> None:
@@ -99,7 +84,6 @@ async def test_a_key_that_comes_with_another_message_is_refused(
         assert (await client.post("/api/chat", json=other, headers=keys)).status_code == 422
 
 
-@in_loop
 async def test_of_fifty_messages_at_once_one_is_answered(
     server: LiveServer, chat_id: str, gate: Gate
 ) -> None:
@@ -118,7 +102,6 @@ async def test_of_fifty_messages_at_once_one_is_answered(
         assert answered.headers["x-mobox-run"] == run
 
 
-@in_loop
 async def test_what_is_not_there_is_said_in_a_status(server: LiveServer, chat_id: str) -> None:
     path = f"/api/chat/{chat_id}/stream"
     async with http_client(server) as client:
@@ -138,7 +121,6 @@ async def test_what_is_not_there_is_said_in_a_status(server: LiveServer, chat_id
         assert (await client.get(other, params=elsewhere)).status_code == 404
 
 
-@in_loop
 async def test_the_frames_of_the_document_have_no_message_at_rest(
     server: LiveServer, chat_id: str
 ) -> None:

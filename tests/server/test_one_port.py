@@ -29,7 +29,7 @@ from server.live_server import (
 from server.scripted_agent import a_day_of_work, prompt
 from server.several import LEASE, check_the_end, looking_often, read_elsewhere, stop
 from server.socket_clients import SocketClients
-from waiting import until
+from waiting import until, wait_until
 
 # A busy machine must not make the other process late: its runs would be lost too.
 PATIENT = ("--workers", "2", "--lease", "3")
@@ -48,73 +48,62 @@ def is_gone(process: int) -> bool:
         return True
 
 
-def test_several_processes_serve_at_one_port_and_end_as_one(tmp_path: Path) -> None:
+async def test_several_processes_serve_at_one_port_and_end_as_one(tmp_path: Path) -> None:
     data = tmp_path / "data"
     readers = [Reader(f"count-{n}") for n in range(6)]
-
-    async def scenario() -> None:
-        with live_server(data, "--workers", "2", *LEASE) as server:
-            assert server.first_line == f"Mobox is at {server.url} (Ctrl+C to stop)\n"
-            assert len(children(server.process.pid)) == 2
-            async with http_client(server) as client, asyncio.TaskGroup() as tasks:
-                for reader in readers:
-                    tasks.create_task(reader.say(client, "count"))
-                for reader in readers:
-                    await reader.has_seen(1)
-                server.signal(signal.SIGTERM)
-                assert await asyncio.to_thread(server.wait) == 0
-            assert "WARNING" not in server.warnings
-        assert all(reader.has_ended for reader in readers)
-        assert agent_processes(data) == []
-        kept = await stored(data)
-        for reader in readers:
-            check_the_end(kept[reader.run_id], "interrupted")
-
-    asyncio.run(scenario())
+    with live_server(data, "--workers", "2", *LEASE) as server:
+        assert server.first_line == f"Mobox is at {server.url} (Ctrl+C to stop)\n"
+        assert len(children(server.process.pid)) == 2
+        async with http_client(server) as client, asyncio.TaskGroup() as tasks:
+            for reader in readers:
+                tasks.create_task(reader.say(client, "count"))
+            for reader in readers:
+                await reader.has_seen(1)
+            server.signal(signal.SIGTERM)
+            assert await asyncio.to_thread(server.wait) == 0
+        assert "WARNING" not in server.warnings
+    assert all(reader.has_ended for reader in readers)
+    assert agent_processes(data) == []
+    kept = await stored(data)
+    for reader in readers:
+        check_the_end(kept[reader.run_id], "interrupted")
 
 
-def test_one_that_dies_is_replaced_and_its_runs_are_ended(tmp_path: Path) -> None:
+async def test_one_that_dies_is_replaced_and_its_runs_are_ended(tmp_path: Path) -> None:
     data, often = tmp_path / "data", looking_often(tmp_path)
     readers = [Reader(f"count-{n}") for n in range(4)]
-
-    async def scenario() -> None:
-        with live_server(data, *PATIENT, PYTHONPATH=often) as server:
-            async with http_client(server) as client, asyncio.TaskGroup() as tasks:
-                for reader in readers:
-                    tasks.create_task(reader.say(client, "count"))
-                for reader in readers:
-                    await reader.has_seen(1)
-                processes = children(server.process.pid)
-                victim = max(processes, key=lambda process: len(children(process)))
-                runs_of_its_own = len(children(victim))  # a keeper each
-                os.kill(victim, signal.SIGKILL)
-                await until(lambda: len({*children(server.process.pid)} - {victim}) == 2)
-                assert len({*processes} & {*children(server.process.pid)}) == 1
-                for reader in readers:  # by whoever takes the request
-                    await stop(client, reader.chat_id)
-                async with asyncio.timeout(LIMIT):
-                    again = [await read_elsewhere(server, reader) for reader in readers]
-                assert all(reader.has_ended for reader in again)
-            server.signal(signal.SIGINT)
-            assert server.wait() == 0
-            assert f"(pid {victim}) ended with signal 9" in server.warnings
-        kept = await stored(data)
-        for reader in readers:
-            check_the_end(kept[reader.run_id], "lost" if reader.is_cut_off else "cancelled")
-        assert sum(reader.is_cut_off for reader in readers) == runs_of_its_own > 0
-
-    asyncio.run(scenario())
+    with live_server(data, *PATIENT, PYTHONPATH=often) as server:
+        async with http_client(server) as client, asyncio.TaskGroup() as tasks:
+            for reader in readers:
+                tasks.create_task(reader.say(client, "count"))
+            for reader in readers:
+                await reader.has_seen(1)
+            processes = children(server.process.pid)
+            victim = max(processes, key=lambda process: len(children(process)))
+            runs_of_its_own = len(children(victim))  # a keeper each
+            os.kill(victim, signal.SIGKILL)
+            await until(lambda: len({*children(server.process.pid)} - {victim}) == 2)
+            assert len({*processes} & {*children(server.process.pid)}) == 1
+            for reader in readers:  # by whoever takes the request
+                await stop(client, reader.chat_id)
+            async with asyncio.timeout(LIMIT):
+                again = [await read_elsewhere(server, reader) for reader in readers]
+            assert all(reader.has_ended for reader in again)
+        server.signal(signal.SIGINT)
+        assert server.wait() == 0
+        assert f"(pid {victim}) ended with signal 9" in server.warnings
+    kept = await stored(data)
+    for reader in readers:
+        check_the_end(kept[reader.run_id], "lost" if reader.is_cut_off else "cancelled")
+    assert sum(reader.is_cut_off for reader in readers) == runs_of_its_own > 0
 
 
-def test_none_outlives_its_parent(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        with live_server(tmp_path / "data", "--workers", "2") as server:
-            pids = children(server.process.pid)
-            assert len(pids) == 2
-            server.kill()
-            await until(lambda: all(map(is_gone, pids)))
-
-    asyncio.run(scenario())
+async def test_none_outlives_its_parent(tmp_path: Path) -> None:
+    with live_server(tmp_path / "data", "--workers", "2") as server:
+        pids = children(server.process.pid)
+        assert len(pids) == 2
+        server.kill()
+        await until(lambda: all(map(is_gone, pids)))
 
 
 TOLD_TO_END_AT_ONCE = """
@@ -159,7 +148,7 @@ def test_a_child_that_it_did_not_make_ends_alone(tmp_path: Path) -> None:
             server = LiveServer(process, errors)
             stranger = min(children(process.pid))
             os.kill(stranger, signal.SIGKILL)
-            asyncio.run(until(lambda: stranger not in children(process.pid)))
+            wait_until(lambda: stranger not in children(process.pid))
             assert httpx.get(f"{server.url}/readyz", trust_env=False).status_code == 200
             server.signal(signal.SIGTERM)
             assert server.wait() == 0

@@ -6,10 +6,8 @@ import sqlite3
 from pathlib import Path
 
 from server.app_client import app_client
-from server.serving import on_uvloop
 
 
-@on_uvloop
 async def test_the_numbers_can_be_read(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (_, client):
         await client.get("/healthz")
@@ -23,7 +21,6 @@ async def test_the_numbers_can_be_read(tmp_path: Path) -> None:
     assert 'mobox_responses_total{method="GET",status="404"} 1' in lines
 
 
-@on_uvloop
 async def test_what_goes_wrong_in_here_is_counted_and_guarded_like_any_answer(
     tmp_path: Path,
 ) -> None:
@@ -37,7 +34,6 @@ async def test_what_goes_wrong_in_here_is_counted_and_guarded_like_any_answer(
     assert 'mobox_responses_total{method="GET",status="500"} 1' in numbers
 
 
-@on_uvloop
 async def test_a_method_that_nobody_knows_is_no_label_of_its_own(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (_, client):
         for method in ("MAKE", "MAKE2"):
@@ -47,7 +43,6 @@ async def test_a_method_that_nobody_knows_is_no_label_of_its_own(tmp_path: Path)
     assert not [line for line in numbers if "MAKE" in line]
 
 
-@on_uvloop
 async def test_a_server_is_ready_until_it_closes(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (services, client):
         assert (await client.get("/readyz")).json() == {"status": "ok", "problem": None}
@@ -57,7 +52,6 @@ async def test_a_server_is_ready_until_it_closes(tmp_path: Path) -> None:
         assert (await client.get("/healthz")).status_code == 200
 
 
-@on_uvloop
 async def test_a_server_that_cannot_store_is_not_ready_and_tells_only_its_log_why(
     tmp_path: Path,
 ) -> None:

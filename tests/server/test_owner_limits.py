@@ -24,12 +24,11 @@ from mobox.supervisor import Limits
 from server.app_client import app_client, begin
 from server.keyed import ask_something, bearer, code_of, give_key, keyed_app, say_something
 from server.live_server import AGENTS, message
-from server.serving import client_of, on_uvloop
+from server.serving import client_of
 
 EVENTS = "/api/runs/{}/events"
 
 
-@on_uvloop
 async def test_an_owner_begins_so_many_runs_a_minute(tmp_path: Path) -> None:
     async with keyed_app(tmp_path, max_runs_per_minute=2) as (services, client):
         _, secret = await give_key(services.storage, "ann")
@@ -56,7 +55,6 @@ async def test_an_owner_begins_so_many_runs_a_minute(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/chat", "/api/agui/chat"])
-@on_uvloop
 async def test_what_is_said_again_begins_nothing(path: str, tmp_path: Path) -> None:
     def body(name: str) -> dict[str, object]:
         if path == "/api/chat":
@@ -72,7 +70,6 @@ async def test_what_is_said_again_begins_nothing(path: str, tmp_path: Path) -> N
         assert len({each.headers["x-mobox-run"] for each in said[:3]}) == 1
 
 
-@on_uvloop
 async def test_to_answer_begins_nothing(tmp_path: Path) -> None:
     async with keyed_app(tmp_path, max_runs_per_minute=1) as (services, client):
         _, secret = await give_key(services.storage, "ann")
@@ -127,7 +124,6 @@ def test_an_owner_has_so_many_streams_open() -> None:
         visits.enter(ann)
 
 
-@on_uvloop
 async def test_a_stream_too_many_is_refused_before_anything_is_begun(tmp_path: Path) -> None:
     settings = Settings(
         data=tmp_path, agents=AGENTS, database_url="memory:", auth="keys", max_streams=2
@@ -162,7 +158,6 @@ async def test_a_stream_too_many_is_refused_before_anything_is_begun(tmp_path: P
             pass  # the server hears a moment later that somebody has left
 
 
-@on_uvloop
 async def test_without_keys_there_are_no_limits_of_an_owner(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         assert services.settings.runs_per_owner == services.settings.max_runs
@@ -222,7 +217,6 @@ class SlowStore(MemoryStorage):
         return found
 
 
-@on_uvloop
 async def test_whoever_comes_while_the_store_is_asked_is_not_judged_by_what_it_says() -> None:
     store = SlowStore()
     visits = ConnectionRegistry(store, None)
@@ -238,7 +232,6 @@ async def test_whoever_comes_while_the_store_is_asked_is_not_judged_by_what_it_s
     assert not second.sent_away.is_set()
 
 
-@on_uvloop
 async def test_who_is_over_is_sent_away_and_others_are_not() -> None:
     visits = ConnectionRegistry(MemoryStorage(), None)
     over, stays = Guest(), Guest()
@@ -262,7 +255,6 @@ class BrokenStore(MemoryStorage):
         return await super().keys_of(key_ids)
 
 
-@on_uvloop
 async def test_a_store_that_fails_now_and_then_hides_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

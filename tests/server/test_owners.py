@@ -22,7 +22,6 @@ from mobox.server.services import Services
 from mobox.storage.chats import History
 from server.keyed import LONG_AGO, ask_something, bearer, give_key, keyed_app, say_something
 from server.live_server import message
-from server.serving import on_uvloop
 
 WORDS = "what only Ann has heard"
 HERS, ASKS, NOBODYS = "hers", "asks", "nobodys"
@@ -143,7 +142,6 @@ def test_every_route_has_a_row_and_a_scope() -> None:
     assert {route.scope for route in ROUTES.values()} - {None} == set(EVERY_SCOPE)
 
 
-@on_uvloop
 async def test_nothing_is_served_but_those_routes_and_pages(tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (services, _):
         routes = routes_of(services)
@@ -161,7 +159,6 @@ def _is_door(route: Served) -> bool:
 
 
 @each_row
-@on_uvloop
 async def test_the_owner_is_answered(name: str, tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (services, client):
         house = House(services, client)
@@ -171,7 +168,6 @@ async def test_the_owner_is_answered(name: str, tmp_path: Path) -> None:
 
 
 @each_row
-@on_uvloop
 async def test_another_owner_is_told_what_is_told_of_what_is_not_there(
     name: str, tmp_path: Path
 ) -> None:
@@ -200,7 +196,6 @@ async def test_another_owner_is_told_what_is_told_of_what_is_not_there(
 
 @pytest.mark.parametrize("who", ["anonymous", "revoked", "expired", "made up"])
 @each_row
-@on_uvloop
 async def test_nobody_is_told_anything(name: str, who: str, tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (services, client):
         house = House(services, client)
@@ -222,7 +217,6 @@ async def test_nobody_is_told_anything(name: str, who: str, tmp_path: Path) -> N
 
 
 @each_row
-@on_uvloop
 async def test_a_key_that_is_for_something_else_is_not_enough(name: str, tmp_path: Path) -> None:
     needed = ROUTES[name].scope
     others = tuple(scope for scope in EVERY_SCOPE if scope != needed)
@@ -237,7 +231,6 @@ async def test_a_key_that_is_for_something_else_is_not_enough(name: str, tmp_pat
 
 
 @pytest.mark.parametrize("name", sorted(OPEN))
-@on_uvloop
 async def test_whoever_restarts_processes_needs_no_key(name: str, tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (_, client):
         assert (await client.get(ROUTES[name].path)).json() == {"status": "ok", "problem": None}

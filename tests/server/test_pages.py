@@ -9,11 +9,9 @@ from urllib.parse import urljoin
 import pytest
 
 from server.app_client import app_client
-from server.serving import on_uvloop
 
 
 @pytest.mark.parametrize("root", ["", "/below"])
-@on_uvloop
 async def test_the_page_about_the_interface_finds_what_it_is_made_of(
     tmp_path: Path, root: str
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from collections.abc import Iterator
 from datetime import timedelta
@@ -115,20 +114,16 @@ def test_what_was_deleted_is_forgotten_after_four_weeks(data: Path, server: Live
     assert [status_of(server, run_id) for run_id in deleted] == [410, 404]
 
 
-def test_however_much_was_deleted_is_forgotten(
+async def test_however_much_was_deleted_is_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "FORGOTTEN_AT_ONCE", 2)
-
-    async def scenario() -> int:
-        store = MemoryStorage(StoreSettings(clock=lambda: 1_000_000))  # long ago
-        for n in range(5):
-            await store.begin_turn("ann", submit(chat_id=f"c{n}"), "it", "emitted")
-            await store.delete("ann", f"c{n}")
-        await prune_chats(store, tmp_path, timedelta(weeks=8))
-        return await store.forget_deleted(now_ms())
-
-    assert asyncio.run(scenario()) == 0
+    store = MemoryStorage(StoreSettings(clock=lambda: 1_000_000))  # long ago
+    for n in range(5):
+        await store.begin_turn("ann", submit(chat_id=f"c{n}"), "it", "emitted")
+        await store.delete("ann", f"c{n}")
+    await prune_chats(store, tmp_path, timedelta(weeks=8))
+    assert await store.forget_deleted(now_ms()) == 0
 
 
 def test_raw_lines_go_alone(data: Path, server: LiveServer) -> None:

@@ -35,7 +35,7 @@ from mobox.server.settings import OWNER, Settings
 from mobox.storage.log import Run
 from server.app_client import answered, app_client, begin, say
 from server.live_server import AGENTS, message
-from server.serving import client_of, on_uvloop
+from server.serving import client_of
 from server.told_runs import Told, log_of, read, recorded, told_in
 
 FORMATS = [(name, profile) for name in protocols() for profile in profiles_of(name)]
@@ -77,7 +77,6 @@ def refused(response: httpx.Response) -> tuple[int, str]:
 
 
 @each_format
-@on_uvloop
 async def test_a_run_is_told_in_every_format(tmp_path: Path, name: str, profile: str) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, CODE)
@@ -93,7 +92,6 @@ async def test_a_run_is_told_in_every_format(tmp_path: Path, name: str, profile:
 
 
 @each_format
-@on_uvloop
 async def test_a_format_that_names_the_chat_names_this_one(
     tmp_path: Path, name: str, profile: str
 ) -> None:
@@ -103,7 +101,6 @@ async def test_a_format_that_names_the_chat_names_this_one(
         assert [word for word in ("thread_1", "session_1") if word in body] == []
 
 
-@on_uvloop
 async def test_without_a_format_it_is_the_log(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (services, client):
         run = await answered(services, "c1", "Hi", "Hello")
@@ -116,7 +113,6 @@ async def test_without_a_format_it_is_the_log(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["memory:", ""])
 @each_format
-@on_uvloop
 async def test_who_goes_on_after_any_document_misses_none(
     tmp_path: Path, name: str, profile: str, url: str
 ) -> None:
@@ -132,7 +128,6 @@ async def test_who_goes_on_after_any_document_misses_none(
         assert last.headers["x-mobox-status"] == "done"
 
 
-@on_uvloop
 async def test_a_browser_that_comes_back_goes_on_where_it_was(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (services, client):
         run = await answered(services, "c1", "Hi", "Hello")
@@ -143,7 +138,6 @@ async def test_a_browser_that_comes_back_goes_on_where_it_was(tmp_path: Path) ->
         assert refused(garbage) == (400, "bad_cursor")
 
 
-@on_uvloop
 async def test_an_entry_alone_is_after_all_of_it_and_its_zero_before(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (services, client):
         run = await answered(services, "c1", "Hi", "Hello")
@@ -189,7 +183,6 @@ async def live(client: httpx.AsyncClient, run: Run, **query: str) -> AsyncIterat
 
 
 @pytest.mark.parametrize("url", ["memory:", ""])
-@on_uvloop
 async def test_a_run_is_told_while_it_is_written(tmp_path: Path, url: str) -> None:
     async with (
         open_services(settings(tmp_path, url)) as services,
@@ -206,7 +199,6 @@ async def test_a_run_is_told_while_it_is_written(tmp_path: Path, url: str) -> No
 
 
 @pytest.mark.parametrize("name", ["canonical", "panes"])
-@on_uvloop
 async def test_who_has_nothing_to_say_at_a_pause_stays(tmp_path: Path, name: str) -> None:
     async with (
         open_services(settings(tmp_path, "memory:")) as services,
@@ -229,7 +221,6 @@ def ending_of(whole: list[Told]) -> list[Told]:
 
 
 @pytest.mark.parametrize("name", ["ai-sdk", "ag-ui"])
-@on_uvloop
 async def test_the_end_of_a_response_where_the_run_waits_has_places_too(
     tmp_path: Path, name: str
 ) -> None:
@@ -251,7 +242,6 @@ async def test_the_end_of_a_response_where_the_run_waits_has_places_too(
 
 
 @pytest.mark.parametrize(("name", "begins"), [("ai-sdk", "start"), ("ag-ui", "RUN_STARTED")])
-@on_uvloop
 async def test_a_response_that_ended_where_the_run_waits_goes_on_as_another(
     tmp_path: Path, name: str, begins: str
 ) -> None:
@@ -276,7 +266,6 @@ async def test_a_response_that_ended_where_the_run_waits_goes_on_as_another(
         assert {each.id for each in whole}.isdisjoint(each.id for each in ending)
 
 
-@on_uvloop
 async def test_who_was_cut_off_in_such_an_end_hears_it_though_the_run_went_on(
     tmp_path: Path,
 ) -> None:
@@ -298,7 +287,6 @@ async def test_who_was_cut_off_in_such_an_end_hears_it_though_the_run_went_on(
      "1\n2", "🙂"],
 )  # fmt: skip
 @pytest.mark.parametrize("route", ["events", "inspect"])
-@on_uvloop
 async def test_a_cursor_that_names_no_place_is_told_the_last_one(
     tmp_path: Path, cursor: str, route: str
 ) -> None:
@@ -326,7 +314,6 @@ def test_a_cursor_is_read() -> None:
         ({"live": "yes"}, "invalid_request"),
     ],
 )
-@on_uvloop
 async def test_what_is_not_known_is_refused(
     tmp_path: Path, query: dict[str, str], code: str
 ) -> None:
@@ -338,7 +325,6 @@ async def test_what_is_not_known_is_refused(
 
 @pytest.mark.parametrize("route", ["events", "inspect"])
 @pytest.mark.parametrize("url", ["memory:", ""])
-@on_uvloop
 async def test_a_run_is_its_owners_alone(tmp_path: Path, url: str, route: str) -> None:
     async with app_client(tmp_path, url) as (services, client):
         run = await answered(services, "c1", "Hi", "Hello")
@@ -358,7 +344,6 @@ async def others_runs(services: Services) -> list[Run]:
 
 @pytest.mark.parametrize("route", ["events", "inspect"])
 @pytest.mark.parametrize("url", ["memory:", ""])
-@on_uvloop
 async def test_a_log_that_was_deleted_is_gone(tmp_path: Path, url: str, route: str) -> None:
     async with app_client(tmp_path, url) as (services, client):
         run = await answered(services, "c1", "Hi", "Hello")
@@ -399,7 +384,6 @@ STATES = ("over", "waiting", "running")
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("name", protocols())
-@on_uvloop
 async def test_a_thousand_cursors_are_never_an_error_of_ours_nor_silence(
     tmp_path: Path, name: str, state: str
 ) -> None:

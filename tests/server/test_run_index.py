@@ -13,7 +13,7 @@ from mobox.server.app import create_app, open_services
 from mobox.server.settings import Settings
 from server.app_client import begin, say
 from server.live_server import AGENTS
-from server.serving import client_of, on_uvloop
+from server.serving import client_of
 from server.told_runs import told_in
 
 ASKS = [Start(framework="test"), InputRequest(id="q"), Paused(request_ids=("q",))]
@@ -28,7 +28,6 @@ def indexes(kind: str, documents: list[Any]) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", ["events", "inspect"])
-@on_uvloop
 async def test_a_run_that_is_read_before_it_speaks_has_the_indexes_that_it_has_later(
     tmp_path: Path, kind: str
 ) -> None:

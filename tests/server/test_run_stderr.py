@@ -18,12 +18,11 @@ from mobox.server.settings import OWNER, Settings
 from mobox.supervisor.stderr import StderrFolder
 from server.app_client import app_client, begin
 from server.live_server import message
-from server.serving import client_of, on_uvloop
+from server.serving import client_of
 
 DEMO = Path(__file__).parents[2] / "agents"
 
 
-@on_uvloop
 async def test_what_an_agent_complained_of_is_there_when_its_run_has_ended(tmp_path: Path) -> None:
     async with (
         open_services(Settings(data=tmp_path, agents=DEMO)) as services,
@@ -40,7 +39,6 @@ async def test_what_an_agent_complained_of_is_there_when_its_run_has_ended(tmp_p
         assert leg["text"].rstrip().endswith("the demo crashed on purpose")
 
 
-@on_uvloop
 async def test_an_agent_that_complained_of_nothing_has_no_legs(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await begin(services, "c1", "Go")
@@ -48,7 +46,6 @@ async def test_an_agent_that_complained_of_nothing_has_no_legs(tmp_path: Path) -
         assert (told.status_code, told.json()) == (200, {"legs": []})
 
 
-@on_uvloop
 async def test_nothing_that_is_obeyed_is_told_and_no_more_than_is_kept(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await begin(services, "c1", "Go")
@@ -62,7 +59,6 @@ async def test_nothing_that_is_obeyed_is_told_and_no_more_than_is_kept(tmp_path:
         assert response.headers["content-type"] == "application/json"
 
 
-@on_uvloop
 async def test_only_who_owns_a_run_is_told(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await begin(services, "c1", "Go")
@@ -74,7 +70,6 @@ async def test_only_who_owns_a_run_is_told(tmp_path: Path) -> None:
         assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
 
 
-@on_uvloop
 async def test_every_format_is_listed_with_its_profiles(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (_, client):
         told = (await client.get("/api/formats")).json()
@@ -102,7 +97,6 @@ def broken_format(tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("broken_format")
-@on_uvloop
 async def test_a_format_that_cannot_be_used_is_not_listed(tmp_path: Path) -> None:
     assert "morse" in protocols()
     async with app_client(tmp_path / "data", "memory:") as (_, client):

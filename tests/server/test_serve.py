@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import signal
@@ -398,12 +397,10 @@ def test_the_page_lists_the_settings() -> None:
     assert [line for line in PAGE.read_text().splitlines() if line.startswith("| `--")] == rows
 
 
-def test_the_page_lists_the_routes(tmp_path: Path) -> None:
-    async def routes() -> set[str]:
-        async with open_services(Settings(data=tmp_path, database_url="memory:")) as services:
-            found = [route for route in routes_of(services) if isinstance(route, Route)]
-            return {f"{m} {r.path_format}" for r in found for m in (r.methods or ()) if m != "HEAD"}
-
+async def test_the_page_lists_the_routes(tmp_path: Path) -> None:
     told = re.findall(r"`((?:GET|POST|PATCH|DELETE) /[^`]*)`", PAGE.read_text())
-    assert set(told) == asyncio.run(routes())
+    async with open_services(Settings(data=tmp_path, database_url="memory:")) as services:
+        found = [route for route in routes_of(services) if isinstance(route, Route)]
+        outcome = {f"{m} {r.path_format}" for r in found for m in (r.methods or ()) if m != "HEAD"}
+    assert set(told) == outcome
     assert len(told) == len(set(told))

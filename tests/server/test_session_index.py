@@ -1,7 +1,6 @@
 """The events of a session have one order, whoever counts them and whenever."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
 from itertools import pairwise
 
 import pytest
@@ -17,18 +16,13 @@ from mobox.storage.log import PAGE, RunId
 from storage.conformance import BEGINNING, ENDING, begin, say, submit, turn, words
 
 AGENT_EVENT = Format("agent-event")
-Scenario = Callable[[Storage], Awaitable[None]]
 
 
-def with_store(scenario: Scenario) -> None:
-    async def run() -> None:
-        store = MemoryStorage(Settings())
-        try:
-            await scenario(store)
-        finally:
-            await store.close()
-
-    asyncio.run(run())
+@pytest.fixture
+async def store() -> AsyncIterator[Storage]:
+    store = MemoryStorage(Settings())
+    yield store
+    await store.close()
 
 
 async def told(store: Storage, last: int = -1) -> list[int]:
@@ -43,65 +37,52 @@ async def told(store: Storage, last: int = -1) -> list[int]:
     return indexes
 
 
-def test_the_order_goes_on_from_run_to_run() -> None:
-    async def scenario(store: Storage) -> None:
-        for number in range(3):
-            await turn(store, "Hello", "Hi", f"u{number}")
-        assert await told(store) == list(range(12))
-        assert await told(store, 5) == [6, 7, 8, 9, 10, 11]
-        assert await told(store, 11) == []
-
-    with_store(scenario)
+async def test_the_order_goes_on_from_run_to_run(store: Storage) -> None:
+    for number in range(3):
+        await turn(store, "Hello", "Hi", f"u{number}")
+    assert await told(store) == list(range(12))
+    assert await told(store, 5) == [6, 7, 8, 9, 10, 11]
+    assert await told(store, 11) == []
 
 
-def test_a_run_that_goes_on_is_counted_as_far_as_it_is() -> None:
-    async def scenario(store: Storage) -> None:
-        first = await turn(store, "Hello", "Hi")
-        run = await begin(store, submit(message_id="u2"))
-        index = SessionIndex(store)
-        await say(store, run, *BEGINNING, *words("one"))
-        before = await index.of_session("ann", "chat", AGENT_EVENT)
-        assert [each.event_count for each in before] == [4, 2]
-        await say(store, run, *words("two"), *ENDING)
-        after = await index.of_session("ann", "chat", AGENT_EVENT)
-        assert [each.event_count for each in after] == [4, 5]
-        assert [await index.first_of(each.run, AGENT_EVENT) for each in after] == [0, 4]
-        assert after[0].run.id == first.id
-
-    with_store(scenario)
+async def test_a_run_that_goes_on_is_counted_as_far_as_it_is(store: Storage) -> None:
+    first = await turn(store, "Hello", "Hi")
+    run = await begin(store, submit(message_id="u2"))
+    index = SessionIndex(store)
+    await say(store, run, *BEGINNING, *words("one"))
+    before = await index.of_session("ann", "chat", AGENT_EVENT)
+    assert [each.event_count for each in before] == [4, 2]
+    await say(store, run, *words("two"), *ENDING)
+    after = await index.of_session("ann", "chat", AGENT_EVENT)
+    assert [each.event_count for each in after] == [4, 5]
+    assert [await index.first_of(each.run, AGENT_EVENT) for each in after] == [0, 4]
+    assert after[0].run.id == first.id
 
 
-def test_a_run_that_waited_is_counted_to_its_end() -> None:
+async def test_a_run_that_waited_is_counted_to_its_end(store: Storage) -> None:
     """Which comes when the next run has been begun already, before it speaks."""
-
-    async def scenario(store: Storage) -> None:
-        asks = [*BEGINNING[:1], InputRequest(id="q"), Paused(request_ids=("q",))]
-        waiting = await begin(store)
-        await say(store, waiting, *asks)
-        run = await begin(store, submit(message_id="u2"))
-        await say(store, waiting, Done(reason="cancelled"))
-        await say(store, run, *BEGINNING, *words("Hi"), *ENDING)
-        assert await SessionIndex(store).first_of(run, AGENT_EVENT) == 2
-        assert await told(store) == list(range(6))
-
-    with_store(scenario)
+    asks = [*BEGINNING[:1], InputRequest(id="q"), Paused(request_ids=("q",))]
+    waiting = await begin(store)
+    await say(store, waiting, *asks)
+    run = await begin(store, submit(message_id="u2"))
+    await say(store, waiting, Done(reason="cancelled"))
+    await say(store, run, *BEGINNING, *words("Hi"), *ENDING)
+    assert await SessionIndex(store).first_of(run, AGENT_EVENT) == 2
+    assert await told(store) == list(range(6))
 
 
-def test_each_format_counts_its_own_events() -> None:
-    async def scenario(store: Storage) -> None:
-        await turn(store, "Hello", "Hi")
-        run = await turn(store, "Hello", "Hi", "u2")
-        index = SessionIndex(store)
-        log = await store.read(run.id)
-        assert len(log) != 4, "else this proves nothing"
-        for profile in (None, *profiles_of("agent-event")):
-            assert await index.first_of(run, Format("agent-event", profile)) == 4
-        assert await index.first_of(run, Format("canonical")) == len(log)
-        for profile in profiles_of("ai-sdk"):
-            documents = format_all(get_formatter("ai-sdk", run.id, profile), log)
-            assert await index.first_of(run, Format("ai-sdk", profile)) == len(documents)
-
-    with_store(scenario)
+async def test_each_format_counts_its_own_events(store: Storage) -> None:
+    await turn(store, "Hello", "Hi")
+    run = await turn(store, "Hello", "Hi", "u2")
+    index = SessionIndex(store)
+    log = await store.read(run.id)
+    assert len(log) != 4, "else this proves nothing"
+    for profile in (None, *profiles_of("agent-event")):
+        assert await index.first_of(run, Format("agent-event", profile)) == 4
+    assert await index.first_of(run, Format("canonical")) == len(log)
+    for profile in profiles_of("ai-sdk"):
+        documents = format_all(get_formatter("ai-sdk", run.id, profile), log)
+        assert await index.first_of(run, Format("ai-sdk", profile)) == len(documents)
 
 
 class CountingStorage(MemoryStorage):
@@ -114,61 +95,54 @@ class CountingStorage(MemoryStorage):
         return await super().read(run_id, after, limit)
 
 
-def test_a_run_that_is_over_is_read_once() -> None:
-    async def scenario() -> None:
-        store = CountingStorage(Settings())
-        await turn(store, "Hello", "Hi")
-        index = SessionIndex(store)
-        before = await index.of_session("ann", "chat", AGENT_EVENT)
-        assert store.reads == 1
-        assert await index.of_session("ann", "chat", AGENT_EVENT) == before
-        assert store.reads == 1
-        await store.close()
-
-    asyncio.run(scenario())
+async def test_a_run_that_is_over_is_read_once() -> None:
+    store = CountingStorage(Settings())
+    await turn(store, "Hello", "Hi")
+    index = SessionIndex(store)
+    before = await index.of_session("ann", "chat", AGENT_EVENT)
+    assert store.reads == 1
+    assert await index.of_session("ann", "chat", AGENT_EVENT) == before
+    assert store.reads == 1
+    await store.close()
 
 
-def test_what_is_not_kept_in_mind_is_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_not_kept_in_mind_is_counted_again(
+    monkeypatch: pytest.MonkeyPatch, store: Storage
+) -> None:
     monkeypatch.setattr(session_index, "REMEMBERED", 1)
-
-    async def scenario(store: Storage) -> None:
-        for number in range(3):
-            await turn(store, "Hello", "Hi", f"u{number}")
-        index = SessionIndex(store)
-        for _ in range(2):
-            runs = await index.of_session("ann", "chat", AGENT_EVENT)
-            assert [later.first_event_index for _, later in pairwise(runs)] == [4, 8]
-
-    with_store(scenario)
+    for number in range(3):
+        await turn(store, "Hello", "Hi", f"u{number}")
+    index = SessionIndex(store)
+    for _ in range(2):
+        runs = await index.of_session("ann", "chat", AGENT_EVENT)
+        assert [later.first_event_index for _, later in pairwise(runs)] == [4, 8]
 
 
-def test_where_a_run_begins_is_not_known_while_the_one_before_it_is_open() -> None:
-    async def scenario(store: Storage) -> None:
-        index = SessionIndex(store)
-        await turn(store, "Hello", "Hi")
-        waiting = await begin(store, submit(message_id="u2"))
-        await say(store, waiting, *BEGINNING[:1], InputRequest(id="q"), Paused(request_ids=("q",)))
-        run = await begin(store, submit(message_id="u3"))
+async def test_where_a_run_begins_is_not_known_while_the_one_before_it_is_open(
+    store: Storage,
+) -> None:
+    index = SessionIndex(store)
+    await turn(store, "Hello", "Hi")
+    waiting = await begin(store, submit(message_id="u2"))
+    await say(store, waiting, *BEGINNING[:1], InputRequest(id="q"), Paused(request_ids=("q",)))
+    run = await begin(store, submit(message_id="u3"))
 
-        async def known() -> int:
-            return len(up_to_the_first_open(await index.of_session("ann", "chat", AGENT_EVENT)))
+    async def known() -> int:
+        return len(up_to_the_first_open(await index.of_session("ann", "chat", AGENT_EVENT)))
 
-        assert await known() == 2
-        await say(store, waiting, Done(reason="cancelled"))
-        assert await known() == 3
-        await say(store, run, *BEGINNING)
-        assert await known() == 3
-
-    with_store(scenario)
+    assert await known() == 2
+    await say(store, waiting, Done(reason="cancelled"))
+    assert await known() == 3
+    await say(store, run, *BEGINNING)
+    assert await known() == 3
 
 
-def test_a_run_that_speaks_begins_where_it_does_whatever_became_of_the_one_before() -> None:
-    async def scenario(store: Storage) -> None:
-        waiting = await begin(store)
-        await say(store, waiting, *BEGINNING[:1], InputRequest(id="q"), Paused(request_ids=("q",)))
-        run = await begin(store, submit(message_id="u2"))
-        await say(store, run, *BEGINNING)
-        indexed = await SessionIndex(store).of_session("ann", "chat", AGENT_EVENT)
-        assert len(up_to_the_first_open(indexed)) == 2
-
-    with_store(scenario)
+async def test_a_run_that_speaks_begins_where_it_does_whatever_became_of_the_one_before(
+    store: Storage,
+) -> None:
+    waiting = await begin(store)
+    await say(store, waiting, *BEGINNING[:1], InputRequest(id="q"), Paused(request_ids=("q",)))
+    run = await begin(store, submit(message_id="u2"))
+    await say(store, run, *BEGINNING)
+    indexed = await SessionIndex(store).of_session("ann", "chat", AGENT_EVENT)
+    assert len(up_to_the_first_open(indexed)) == 2

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 
+import pytest
 from engineio.async_socket import AsyncSocket
 
 from mobox.delivery.socketio import EventPayload, Refusal, Socket, Sockets
@@ -20,7 +21,6 @@ from mobox.server.socketio.session_index import SessionIndex
 from mobox.server.socketio.sessions import Subscription
 from mobox.storage import MemoryStorage, Settings, Storage
 from mobox.storage.log import RunId
-from server.live_server import LIMIT
 from storage.conformance import BEGINNING, ENDING, begin, say, submit, words
 
 SESSION = Session("ann", "chat", "agent-event", None)
@@ -28,16 +28,11 @@ ASKS = [Start(framework="demo"), InputRequest(id="q"), Paused(request_ids=("q",)
 Indexes = list[tuple[int, str]]
 
 
-def with_store(scenario: Callable[[Storage], Awaitable[None]]) -> None:
-    async def run() -> None:
-        store = MemoryStorage(Settings())
-        try:
-            async with asyncio.timeout(LIMIT):
-                await scenario(store)
-        finally:
-            await store.close()
-
-    asyncio.run(run())
+@pytest.fixture
+async def store() -> AsyncIterator[Storage]:
+    store = MemoryStorage(Settings())
+    yield store
+    await store.close()
 
 
 class Reader:
@@ -78,25 +73,23 @@ def leaving(*readers: Reader) -> Iterator[None]:
             reader.leave()
 
 
-def test_who_joins_while_the_next_run_has_not_spoken_is_told_how_the_last_one_ended() -> None:
+async def test_who_joins_while_the_next_run_has_not_spoken_is_told_how_the_last_one_ended(
+    store: Storage,
+) -> None:
     """A run is begun before the one that waits is cancelled."""
-
-    async def scenario(store: Storage) -> None:
-        stays, joins = Reader(store, -1), Reader(store, 0)
-        waiting = await begin(store)
-        await say(store, waiting, *ASKS)
-        await stays.join()
-        assert await stays.heard(0) == [(0, "session_start")]
-        run = await begin(store, submit(message_id="u2"))
-        await joins.join()
-        with leaving(stays, joins):
-            await say(store, waiting, Done(reason="cancelled"))
-            await say(store, run, *BEGINNING, *words("Hi"), *ENDING)
-            whole = await stays.heard(5)
-            assert whole[1] == (1, "complete")
-            assert await joins.heard(5) == whole[1:]
-
-    with_store(scenario)
+    stays, joins = Reader(store, -1), Reader(store, 0)
+    waiting = await begin(store)
+    await say(store, waiting, *ASKS)
+    await stays.join()
+    assert await stays.heard(0) == [(0, "session_start")]
+    run = await begin(store, submit(message_id="u2"))
+    await joins.join()
+    with leaving(stays, joins):
+        await say(store, waiting, Done(reason="cancelled"))
+        await say(store, run, *BEGINNING, *words("Hi"), *ENDING)
+        whole = await stays.heard(5)
+        assert whole[1] == (1, "complete")
+        assert await joins.heard(5) == whole[1:]
 
 
 def alive(*kinds: type) -> int:
@@ -142,19 +135,16 @@ async def nothing_asked(run_id: RunId) -> tuple[InputRequest, ...]:
     return ()
 
 
-def test_who_was_told_a_run_keeps_nothing_of_it() -> None:
-    async def scenario(store: Storage) -> None:
-        run = await begin(store)
-        await say(store, run, *BEGINNING, *words(*["word "] * 1000), *ENDING)
-        kinds = (AgentEventFormatter, RunReader, Batch, SessionBatch)
-        before = alive(*kinds)
-        reading, taker = IndexedSession(store, SESSION, SessionIndex(store), -1), Taker()
-        await reading.open()
-        subscription = Subscription(taker.socket, SESSION, reading, nothing_asked, indexed=True)
-        subscription.start()
-        await taker.take(1003)
-        await subscription.quiet()
-        assert alive(*kinds) == before
-        await subscription.stop()
-
-    with_store(scenario)
+async def test_who_was_told_a_run_keeps_nothing_of_it(store: Storage) -> None:
+    run = await begin(store)
+    await say(store, run, *BEGINNING, *words(*["word "] * 1000), *ENDING)
+    kinds = (AgentEventFormatter, RunReader, Batch, SessionBatch)
+    before = alive(*kinds)
+    reading, taker = IndexedSession(store, SESSION, SessionIndex(store), -1), Taker()
+    await reading.open()
+    subscription = Subscription(taker.socket, SESSION, reading, nothing_asked, indexed=True)
+    subscription.start()
+    await taker.take(1003)
+    await subscription.quiet()
+    assert alive(*kinds) == before
+    await subscription.stop()

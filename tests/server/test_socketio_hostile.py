@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +14,7 @@ from server.live_server import LiveServer, live_server
 from server.raw_sockets import RawWebSocket
 from server.scripted_agent import prompt, text
 from server.socket_clients import RawPoll, SocketClients
-from waiting import until
+from waiting import wait_until
 
 JOIN = '42["session:join",{"sessionId":"c"}]'
 
@@ -39,7 +38,7 @@ def test_who_asks_again_and_again_for_a_connection_and_takes_no_answer_holds_lit
         assert socket.flood(packet, 200_000) < 200_000, "it is not listened to any more"
         assert backstage.metric("mobox_sockets_held") < 400_000
         socket.abort()
-    asyncio.run(until(lambda: backstage.metric("mobox_sockets") == 0))
+    wait_until(lambda: backstage.metric("mobox_sockets") == 0)
 
 
 @pytest.mark.parametrize("packet", ["40/" + "a" * 1000 + ",", "42/" + "a" * 1000 + ',["a"]', "5"])
@@ -95,10 +94,10 @@ def test_who_stalls_and_speaks_and_leaves_is_told_no_more(
     with RawWebSocket(alone) as socket:
         socket.connect()
         socket.send('42["session:join",{"sessionId":"big"}]')
-        asyncio.run(until(lambda: backstage.metric("mobox_sockets_held") > 200_000))
+        wait_until(lambda: backstage.metric("mobox_sockets_held") > 200_000)
         socket.send('42["session:leave",{"sessionId":"other"}]')
         socket.abort()
-    asyncio.run(until(lambda: backstage.metric("mobox_sockets") == 0, seconds=20))
+    wait_until(lambda: backstage.metric("mobox_sockets") == 0, seconds=20)
     assert backstage.metric("mobox_sessions") == 0
 
 
@@ -128,7 +127,7 @@ def test_a_session_that_broke_off_does_not_count(
     assert socket.join("one more")["error"]["code"] == "too_many_sessions"
     backstage.delete("c7")
     socket.read("session:error")
-    asyncio.run(until(lambda: backstage.metric("mobox_sessions") == 99))
+    wait_until(lambda: backstage.metric("mobox_sessions") == 99)
     assert "error" not in socket.join("one more")
     assert socket.join("c7")["error"]["code"] == "too_many_sessions"
     assert backstage.metric("mobox_sessions") == 100

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from server.chat_clients import ChatClients, Frontend
 from server.live_server import LiveServer, live_server
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
 from server.socket_clients import Json, RawPoll, SocketClients
-from waiting import until
+from waiting import wait_until
 
 each_transport = pytest.mark.parametrize("transport", ["websocket", "polling"])
 
@@ -94,7 +93,7 @@ def test_a_socket_that_leaves_is_told_nothing_more(
         stays.join("c0")
         assert (backstage.metric("mobox_sockets"), backstage.metric("mobox_sessions")) == (2, 4)
         socket.close()
-        asyncio.run(until(lambda: backstage.metric("mobox_sessions") == 1))
+        wait_until(lambda: backstage.metric("mobox_sessions") == 1)
         assert backstage.metric("mobox_sockets") == 1
         assert stays.say("c0", prompt(text("Hi")))
         stays.events()
@@ -117,7 +116,7 @@ def test_a_poll_that_breaks_off_is_a_socket_that_left(
         poll.take()  # what it was told so far, so that the next one waits
         with pytest.raises(httpx.ReadTimeout):
             poll.take(timeout=0.5)
-        asyncio.run(until(lambda: backstage.metric("mobox_sessions") == 0))
+        wait_until(lambda: backstage.metric("mobox_sessions") == 0)
         assert backstage.metric("mobox_sockets") == 0
         assert server.warnings == ""
 
@@ -193,7 +192,7 @@ def test_a_socket_that_takes_nothing_holds_little_and_misses_nothing(
         socket.pause()
         gate.open()
         whole = backstage.events(run_id)
-        asyncio.run(until(lambda: backstage.metric("mobox_sockets_held") > 0))
+        wait_until(lambda: backstage.metric("mobox_sockets_held") > 0)
         assert backstage.metric("mobox_sockets_held") < 400_000
         socket.go_on()
         assert socket.read("agent:event", len(whole)) == whole

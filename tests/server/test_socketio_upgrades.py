@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import httpx
 import pytest
 
@@ -11,7 +9,7 @@ from server.live_server import LiveServer
 from server.raw_sockets import CuttingProxy, RawWebSocket
 from server.scripted_agent import prompt, text
 from server.socket_clients import RawPoll, SocketClients
-from waiting import until
+from waiting import wait_until
 
 JOIN = '42["session:join",{"sessionId":"c"}]'
 MANY = 100_000
@@ -40,7 +38,7 @@ def test_the_real_client_goes_on_polling_where_websockets_break_off(
 ) -> None:
     with CuttingProxy(server) as proxy:
         socket = sockets.open(proxy, transports=["polling", "websocket"])
-        asyncio.run(until(lambda: proxy.cut == 1))
+        wait_until(lambda: proxy.cut == 1)
         assert socket.join(chat_id)["status"] == "idle"
         socket.say(chat_id, prompt(text("Hi")))
         assert socket.events()[-1]["type"] == "complete"

@@ -19,7 +19,6 @@ from mobox.server.app import create_app, open_services
 from mobox.server.settings import Settings
 from mobox.server.website import FOLDER, Website
 from server.live_server import AGENTS
-from server.serving import on_uvloop
 
 PAGE = '<!doctype html><head><base href="/" /><link href="./icon.svg"></head>'
 SCRIPT = "export const words = ['the same again'];\n" * 100
@@ -63,7 +62,6 @@ def links(page: httpx.Response) -> list[str]:
 
 @pytest.mark.parametrize("root", ["", "/below", "/a/b"])
 @pytest.mark.parametrize("path", ["/", "/chat/c1", "/chat/a/b%20c"])
-@on_uvloop
 async def test_the_page_finds_what_it_is_made_of_wherever_it_is(
     tmp_path: Path, root: str, path: str
 ) -> None:
@@ -78,7 +76,6 @@ async def test_the_page_finds_what_it_is_made_of_wherever_it_is(
         assert (await client.get(f"{root}/favicon.ico")).headers["content-type"] == "image/svg+xml"
 
 
-@on_uvloop
 async def test_every_file_of_the_build_is_served_as_what_it_is(tmp_path: Path) -> None:
     names = [path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file()]
     types = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
@@ -94,7 +91,6 @@ async def test_every_file_of_the_build_is_served_as_what_it_is(tmp_path: Path) -
     [("", "/"), ("/below", "/below/"), ("/ä b", "/%C3%A4%20b/"), ('/"><x', "/%22%3E%3Cx/"),
      ("/a'&b", "/a%27%26b/"), ("//example.org", "/example.org/")],
 )  # fmt: skip
-@on_uvloop
 async def test_the_page_says_where_it_is_mounted(
     tmp_path: Path, folder: Path, root: str, told: str
 ) -> None:
@@ -106,7 +102,6 @@ async def test_the_page_says_where_it_is_mounted(
     assert page.text == PAGE.replace('href="/"', f'href="{told}"')
 
 
-@on_uvloop
 async def test_what_has_a_hash_in_its_name_is_kept_for_ever_and_the_rest_asked_for_again(
     tmp_path: Path, folder: Path
 ) -> None:
@@ -124,7 +119,6 @@ async def test_what_has_a_hash_in_its_name_is_kept_for_ever_and_the_rest_asked_f
             assert (await client.get(path, headers={"if-none-match": '"x"'})).content
 
 
-@on_uvloop
 async def test_a_page_that_was_built_again_has_another_name(tmp_path: Path, folder: Path) -> None:
     async with site(tmp_path, folder) as client:
         old = (await client.get("/")).headers["etag"]
@@ -148,7 +142,6 @@ async def test_a_page_that_was_built_again_has_another_name(tmp_path: Path, fold
         ("", False),
     ],
 )
-@on_uvloop
 async def test_a_file_is_compressed_for_who_accepts_it(
     tmp_path: Path, folder: Path, accepted: str, is_compressed: bool
 ) -> None:
@@ -164,14 +157,12 @@ async def test_a_file_is_compressed_for_who_accepts_it(
         assert other.headers["etag"] != response.headers["etag"]
 
 
-@on_uvloop
 async def test_what_would_save_nothing_is_not_compressed(tmp_path: Path, folder: Path) -> None:
     async with site(tmp_path, folder) as client:
         small = await client.get("/assets/index-Cd2.css")
     assert small.headers.keys().isdisjoint({"content-encoding", "vary"})
 
 
-@on_uvloop
 async def test_head_says_what_get_would(tmp_path: Path, folder: Path) -> None:
     async with site(tmp_path, folder) as client:
         for path in ("/", "/chat/c1", "/icon.svg", "/assets/index-Ab1_.js"):
@@ -196,7 +187,6 @@ async def test_head_says_what_get_would(tmp_path: Path, folder: Path) -> None:
         "/api/nothing",
     ],
 )
-@on_uvloop
 async def test_what_is_not_there_is_not_found(tmp_path: Path, folder: Path, path: str) -> None:
     async with site(tmp_path, folder) as client:
         answer = await client.get(path)
@@ -205,7 +195,6 @@ async def test_what_is_not_there_is_not_found(tmp_path: Path, folder: Path, path
         assert answer.headers["cache-control"] == "no-store"
 
 
-@on_uvloop
 async def test_the_page_may_load_only_from_its_server_and_stands_in_no_frame(
     tmp_path: Path, folder: Path
 ) -> None:
@@ -225,7 +214,6 @@ async def test_the_page_may_load_only_from_its_server_and_stands_in_no_frame(
         ] == "nosniff"
 
 
-@on_uvloop
 async def test_where_nobody_built_the_page_the_server_says_so_until_somebody_does(
     tmp_path: Path,
 ) -> None:
@@ -242,7 +230,6 @@ async def test_where_nobody_built_the_page_the_server_says_so_until_somebody_doe
         assert (await client.get("/below/")).status_code == 200
 
 
-@on_uvloop
 async def test_a_page_that_cannot_be_read_is_an_error_until_it_can(
     tmp_path: Path, folder: Path
 ) -> None:

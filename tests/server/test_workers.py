@@ -38,58 +38,50 @@ from server.several import (
 from waiting import until
 
 
-def test_servers_leave_runs_to_a_worker(tmp_path: Path, shared_url: str) -> None:
+async def test_servers_leave_runs_to_a_worker(tmp_path: Path, shared_url: str) -> None:
     data, often = tmp_path / "data", looking_often(tmp_path)
     shared = ("--database-url", shared_url)
     counts, again, asks = Reader("count"), Reader("count"), Reader("question")
-
-    async def scenario() -> None:
-        with (
-            live_server(data, *ELSEWHERE, *shared, PYTHONPATH=often) as one,
-            live_server(data, *ELSEWHERE, *shared, PYTHONPATH=often) as other,
-            live_worker(data, *LEASE, *shared, "--health-port", "0", PYTHONPATH=often) as worker,
+    with (
+        live_server(data, *ELSEWHERE, *shared, PYTHONPATH=often) as one,
+        live_server(data, *ELSEWHERE, *shared, PYTHONPATH=often) as other,
+        live_worker(data, *LEASE, *shared, "--health-port", "0", PYTHONPATH=often) as worker,
+    ):
+        async with (
+            http_client(one) as here,
+            http_client(other) as there,
+            asyncio.timeout(LIMIT),
+            asyncio.TaskGroup() as readers,
         ):
-            async with (
-                http_client(one) as here,
-                http_client(other) as there,
-                asyncio.timeout(LIMIT),
-                asyncio.TaskGroup() as readers,
-            ):
-                readers.create_task(counts.say(here, "count"))
-                await counts.has_seen(5)
-                readers.create_task(again.replay(there, counts.run_id))
-                await again.has_seen(5)
-                metrics = (await here.get(f"{worker.health}/metrics")).text
-                assert "mobox_legs 1\n" in metrics
-                assert "mobox_wake_ups " in metrics
-                assert (await here.get(f"{worker.health}/readyz")).status_code == 200
-                assert "mobox_legs 0\n" in (await here.get("/metrics")).text
-                await stop(there, counts.chat_id)
-            async with http_client(other) as there:
-                await asks.say(there, "question")
-                await answer(there, asks.chat_id)
-            assert (await read_elsewhere(one, asks)).text == "7 it is."
-            worker.signal(signal.SIGTERM)
-            assert (worker.wait(), worker.warnings) == (0, [])
-        kept = await stored(data, shared_url)
-        check_the_end(kept[counts.run_id], "cancelled")
-        check_the_end(kept[asks.run_id], "stop")
-
-    asyncio.run(scenario())
+            readers.create_task(counts.say(here, "count"))
+            await counts.has_seen(5)
+            readers.create_task(again.replay(there, counts.run_id))
+            await again.has_seen(5)
+            metrics = (await here.get(f"{worker.health}/metrics")).text
+            assert "mobox_legs 1\n" in metrics
+            assert "mobox_wake_ups " in metrics
+            assert (await here.get(f"{worker.health}/readyz")).status_code == 200
+            assert "mobox_legs 0\n" in (await here.get("/metrics")).text
+            await stop(there, counts.chat_id)
+        async with http_client(other) as there:
+            await asks.say(there, "question")
+            await answer(there, asks.chat_id)
+        assert (await read_elsewhere(one, asks)).text == "7 it is."
+        worker.signal(signal.SIGTERM)
+        assert (worker.wait(), worker.warnings) == (0, [])
+    kept = await stored(data, shared_url)
+    check_the_end(kept[counts.run_id], "cancelled")
+    check_the_end(kept[asks.run_id], "stop")
 
 
-def test_a_run_waits_for_a_worker_as_long_as_is_set(tmp_path: Path) -> None:
+async def test_a_run_waits_for_a_worker_as_long_as_is_set(tmp_path: Path) -> None:
     data, often = tmp_path / "data", looking_often(tmp_path)
     reader = Reader("count")
-
-    async def scenario() -> None:
-        with live_server(data, *ELSEWHERE, "--queue", "0.1", PYTHONPATH=often) as server:
-            async with http_client(server) as client, asyncio.timeout(LIMIT / 2):
-                await reader.say(client, "count")
-            assert reader.has_ended
-        check_the_end((await stored(data))[reader.run_id], "lost")
-
-    asyncio.run(scenario())
+    with live_server(data, *ELSEWHERE, "--queue", "0.1", PYTHONPATH=often) as server:
+        async with http_client(server) as client, asyncio.timeout(LIMIT / 2):
+            await reader.say(client, "count")
+        assert reader.has_ended
+    check_the_end((await stored(data))[reader.run_id], "lost")
 
 
 @pytest.mark.parametrize(("address", "status"), [("127.0.0.1", 421), ("0.0.0.0", 200)])
@@ -107,7 +99,7 @@ def test_the_health_of_a_worker_is_told_elsewhere_only_where_that_was_asked_for(
         assert told.status_code == status
 
 
-def test_a_worker_says_it_when_its_health_is_not_told_any_more(
+async def test_a_worker_says_it_when_its_health_is_not_told_any_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken(self: uvicorn.Server, sockets: object) -> None:
@@ -115,45 +107,40 @@ def test_a_worker_says_it_when_its_health_is_not_told_any_more(
 
     settings = Settings(data=tmp_path / "data", agents=AGENTS, health_port=0)
 
-    async def scenario() -> None:
-        async with (
-            open_supervisor(settings) as (storage, supervisor),
-            served_health(settings, storage, supervisor),
-        ):
-            await until(lambda: "health endpoint failed; its runs continue" in caplog.text)
-
     monkeypatch.setattr(uvicorn.Server, "serve", broken)
-    asyncio.run(scenario())
+    async with (
+        open_supervisor(settings) as (storage, supervisor),
+        served_health(settings, storage, supervisor),
+    ):
+        await until(lambda: "health endpoint failed; its runs continue" in caplog.text)
     assert "too many open files" in caplog.text
 
 
-def test_a_worker_that_dies_or_ends_leaves_no_run_without_an_end(tmp_path: Path) -> None:
+async def test_a_worker_that_dies_or_ends_leaves_no_run_without_an_end(tmp_path: Path) -> None:
     data, often = tmp_path / "data", looking_often(tmp_path)
     readers = [Reader(f"count-{n}") for n in range(2)]
-
-    async def scenario() -> None:
-        with live_server(data, *ELSEWHERE, PYTHONPATH=often) as server:
-            async with http_client(server) as client, asyncio.TaskGroup() as tasks:
-                with live_worker(data, *LEASE, PYTHONPATH=often) as first:
-                    tasks.create_task(readers[0].say(client, "count"))
-                    await readers[0].has_seen(1)
-                    first.signal(signal.SIGKILL)
-                    first.wait()
-                with live_worker(data, *LEASE, PYTHONPATH=often) as second:
-                    tasks.create_task(readers[1].say(client, "count"))
-                    await readers[1].has_seen(1)
-                    second.signal(signal.SIGTERM)
-                    assert (second.wait(), second.warnings) == (0, [])
-        assert [reader.has_ended for reader in readers] == [True, True]
-        assert agent_processes(data) == []
-        kept = await stored(data)
-        check_the_end(kept[readers[0].run_id], "lost")
-        check_the_end(kept[readers[1].run_id], "interrupted")
-
-    asyncio.run(scenario())
+    with live_server(data, *ELSEWHERE, PYTHONPATH=often) as server:
+        async with http_client(server) as client, asyncio.TaskGroup() as tasks:
+            with live_worker(data, *LEASE, PYTHONPATH=often) as first:
+                tasks.create_task(readers[0].say(client, "count"))
+                await readers[0].has_seen(1)
+                first.signal(signal.SIGKILL)
+                first.wait()
+            with live_worker(data, *LEASE, PYTHONPATH=often) as second:
+                tasks.create_task(readers[1].say(client, "count"))
+                await readers[1].has_seen(1)
+                second.signal(signal.SIGTERM)
+                assert (second.wait(), second.warnings) == (0, [])
+    assert [reader.has_ended for reader in readers] == [True, True]
+    assert agent_processes(data) == []
+    kept = await stored(data)
+    check_the_end(kept[readers[0].run_id], "lost")
+    check_the_end(kept[readers[1].run_id], "interrupted")
 
 
-def test_what_several_processes_need_is_refused_where_there_can_be_one_only(tmp_path: Path) -> None:
+async def test_what_several_processes_need_is_refused_where_there_can_be_one_only(
+    tmp_path: Path,
+) -> None:
     alone = Settings(data=tmp_path, database_url="memory:", agents=AGENTS)
     with pytest.raises(InvalidSetting, match=r"^workers=2: several processes cannot share memory:"):
         serve(replace(alone, workers=2))
@@ -162,11 +149,8 @@ def test_what_several_processes_need_is_refused_where_there_can_be_one_only(tmp_
     ):
         work(alone)
 
-    async def leave_them_to_others() -> None:
-        async with open_services(replace(alone, execute="workers")):
-            pass
-
     with pytest.raises(
         InvalidSetting, match=r"^execute=workers: several processes cannot share memory:"
     ):
-        asyncio.run(leave_them_to_others())
+        async with open_services(replace(alone, execute="workers")):
+            pass

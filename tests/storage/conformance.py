@@ -6,10 +6,11 @@ import asyncio
 import inspect
 import json
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from msgspec.structs import replace
@@ -62,6 +63,8 @@ from mobox.storage.log import PAGE, ClientRequest, Log, RawLine, Run, RunId
 
 SETTINGS = Settings(poll_seconds=3600, lease_seconds=3600)  # no poll helps a wake-up that was lost
 SECONDS = 60  # only a test that hangs takes so long
+
+S = TypeVar("S", bound=Storage)
 
 BEGINNING = [Start(framework="demo"), Text(id="text_1")]
 DONE = Done(reason="stop")
@@ -119,23 +122,15 @@ async def ids_of(store: Storage, chat_id: str = "chat") -> list[str]:
     return [message.id for message in (await store.history("ann", chat_id)).messages]
 
 
-def play(
-    opened: Callable[[], Awaitable[Storage]],
-    scenario: Callable[..., Coroutine[Any, Any, None]],
-    stores: int = 1,
-) -> None:
-    """Run a scenario of so many stores on one database, as several processes have them."""
-
-    async def played() -> None:
-        cast = [await opened() for _ in range(stores)]
-        try:
-            async with asyncio.timeout(SECONDS):
-                await scenario(*cast)
-        finally:
-            for store in cast:
-                await store.close()
-
-    asyncio.run(played())
+@asynccontextmanager
+async def opened(open_one: Callable[[], Awaitable[S]], number: int = 1) -> AsyncIterator[list[S]]:
+    """So many stores on one database, as several processes have them; closed at the end."""
+    stores = [await open_one() for _ in range(number)]
+    try:
+        yield stores
+    finally:
+        for store in stores:
+            await store.close()
 
 
 class Conformance:
@@ -144,17 +139,11 @@ class Conformance:
     async def open(self, folder: Path, settings: Settings) -> Storage:
         raise NotImplementedError
 
-
-def scenario(
-    test: Callable[[Any, Storage], Coroutine[Any, Any, None]],
-) -> Callable[[Conformance, Path], None]:
-    """A test of a store that is opened for it and closed after it."""
-
-    def run(self: Conformance, tmp_path: Path) -> None:
-        play(lambda: self.open(tmp_path, SETTINGS), lambda store: test(self, store))
-
-    run.__name__ = test.__name__
-    return run
+    @pytest.fixture
+    async def store(self, tmp_path: Path) -> AsyncIterator[Storage]:
+        """A store that is opened for a test and closed after it."""
+        async with opened(lambda: self.open(tmp_path, SETTINGS)) as (store,):
+            yield store
 
 
 Use = Callable[[Storage, str, str, str], Awaitable[object]]
@@ -210,30 +199,25 @@ class LogConformance(Conformance):
         assert (run_id.name, run_id.annotation) == ("run_id", "RunId")
 
     @pytest.mark.parametrize("name", sorted(BY_OWNER))
-    def test_what_belongs_to_others_is_not_found(self, name: str, tmp_path: Path) -> None:
-        async def told(self: StorageConformance, store: Storage) -> None:
-            run = await turn(store, "Hello", "Hi", chat_id="hers")
-            before = await store.history("ann", "hers")
-            with pytest.raises(NotFound) as foreign:
-                await BY_OWNER[name](store, "bob", "hers", run.id)
-            assert await store.history("ann", "hers") == before
-            if name != "begin_turn":  # which makes what is not there
-                with pytest.raises(NotFound) as unknown:
-                    await BY_OWNER[name](store, "bob", "nobodys", "nobodys")
-                assert type(foreign.value) is type(unknown.value)
-                said = str(foreign.value).replace(run.id, "ID").replace("hers", "ID")
-                assert said == str(unknown.value).replace("nobodys", "ID")
+    async def test_what_belongs_to_others_is_not_found(self, name: str, store: Storage) -> None:
+        run = await turn(store, "Hello", "Hi", chat_id="hers")
+        before = await store.history("ann", "hers")
+        with pytest.raises(NotFound) as foreign:
+            await BY_OWNER[name](store, "bob", "hers", run.id)
+        assert await store.history("ann", "hers") == before
+        if name != "begin_turn":  # which makes what is not there
+            with pytest.raises(NotFound) as unknown:
+                await BY_OWNER[name](store, "bob", "nobodys", "nobodys")
+            assert type(foreign.value) is type(unknown.value)
+            said = str(foreign.value).replace(run.id, "ID").replace("hers", "ID")
+            assert said == str(unknown.value).replace("nobodys", "ID")
 
-        scenario(told)(self, tmp_path)
-
-    @scenario
     async def test_an_owner_lists_and_finds_only_what_is_theirs(self, store: Storage) -> None:
         await turn(store, "a secret", "hidden", chat_id="hers")
         assert (await store.chats("bob")).chats == ()
         assert (await store.chats("bob", query="secret")).chats == ()
         assert [chat.id for chat in (await store.chats("ann", query="secret")).chats] == ["hers"]
 
-    @scenario
     async def test_a_key_of_one_owner_means_nothing_to_another(self, store: Storage) -> None:
         hers = await begin(store, submit(chat_id="hers", key="k"))
         his = await begin(store, submit(chat_id="his", key="k"), owner="bob")
@@ -241,7 +225,6 @@ class LogConformance(Conformance):
 
     # Appending
 
-    @scenario
     async def test_seq_is_dense_and_ids_increase_over_all_runs(self, store: Storage) -> None:
         one, two = await begin(store), await begin(store, submit(chat_id="other"))
         entries = await say(store, one, *BEGINNING)
@@ -253,7 +236,6 @@ class LogConformance(Conformance):
         assert await store.read(one.id) == [*entries[:2], *entries[4:]]
         assert {entry.ts for entry in entries} == {1000}
 
-    @scenario
     async def test_what_was_appended_is_not_changed_by_who_appended_it(
         self, store: Storage
     ) -> None:
@@ -264,7 +246,6 @@ class LogConformance(Conformance):
         entries.clear()
         assert seqs(await store.read(run.id)) == [1, 2]
 
-    @scenario
     async def test_concurrent_appends_of_many_runs_are_each_dense(self, store: Storage) -> None:
         runs = [await begin(store, submit(chat_id=f"c{n}")) for n in range(20)]
 
@@ -281,7 +262,6 @@ class LogConformance(Conformance):
         ids = [entry.id for entries in written for entry in entries]
         assert len(set(ids)) == len(ids)
 
-    @scenario
     async def test_appends_that_nobody_waits_for_keep_their_order(self, store: Storage) -> None:
         run = await begin(store)
         batches: list[list[StreamEvent]] = [words("a"), [Status(message="b")], [*QUESTION]]
@@ -290,7 +270,6 @@ class LogConformance(Conformance):
         said = [entry.event for entry in await store.read(run.id)]
         assert said == [event for batch in batches for event in batch]
 
-    @scenario
     async def test_a_fenced_batch_fails_alone(self, store: Storage) -> None:
         runs = [await begin(store, submit(chat_id=f"c{n}")) for n in range(3)]
         epochs = [1, 2, 1]
@@ -304,7 +283,6 @@ class LogConformance(Conformance):
         assert [isinstance(outcome, Fenced) for outcome in outcomes] == [False, True, False]
         assert [len(await store.read(run.id)) for run in runs] == [2, 0, 2]
 
-    @scenario
     async def test_nothing_is_appended_after_done(self, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi")
         with pytest.raises(Fenced):
@@ -313,14 +291,12 @@ class LogConformance(Conformance):
             await say(store, run, DONE)
         assert (await store.run("ann", run.id)).tail_seq == 5
 
-    @scenario
     async def test_done_is_the_last_of_its_batch(self, store: Storage) -> None:
         run = await begin(store)
         with pytest.raises(ProtocolError):
             await say(store, run, DONE, *words("more"))
         assert await store.read(run.id) == []
 
-    @scenario
     async def test_what_cannot_be_stored_fails_alone(self, store: Storage) -> None:
         runs = [await begin(store, submit(chat_id=f"c{n}")) for n in range(3)]
         batches: list[list[StreamEvent]] = [words("a"), [DONE, DONE], words("c")]
@@ -330,7 +306,6 @@ class LogConformance(Conformance):
         )
         assert [isinstance(outcome, list) for outcome in outcomes] == [True, False, True]
 
-    @scenario
     async def test_an_empty_append_changes_nothing(self, store: Storage) -> None:
         run = await begin(store)
         assert await say(store, run) == []
@@ -338,7 +313,6 @@ class LogConformance(Conformance):
 
     # Raw lines
 
-    @scenario
     async def test_raw_lines_stand_beside_the_events_they_made(self, store: Storage) -> None:
         run = await begin(store)
         await store.append(run.id, 1, BEGINNING, None, [RawLine(b"start", 0, 1), RawLine(b"t", 1)])
@@ -355,20 +329,16 @@ class LogConformance(Conformance):
         assert await store.raw_lines(run.id, after=1, limit=2) == lines[1:3]
         assert (await store.run("ann", run.id)).raw_lines == 4
 
-    def test_raw_lines_are_capped_and_the_log_is_not(self, tmp_path: Path) -> None:
-        async def capped() -> None:
-            store = await self.open(tmp_path, Settings(raw_bytes=10))
-            run = await begin(store)
-            for _ in range(4):
-                await store.append(run.id, 1, words("x"), None, [RawLine(b"1234")])
-            assert [line.n for line in await store.raw_lines(run.id)] == [1, 2]
-            assert len(await store.read(run.id)) == 4
-            assert (await store.run("ann", run.id)).raw_lines == 4
-            await store.close()
+    async def test_raw_lines_are_capped_and_the_log_is_not(self, tmp_path: Path) -> None:
+        store = await self.open(tmp_path, Settings(raw_bytes=10))
+        run = await begin(store)
+        for _ in range(4):
+            await store.append(run.id, 1, words("x"), None, [RawLine(b"1234")])
+        assert [line.n for line in await store.raw_lines(run.id)] == [1, 2]
+        assert len(await store.read(run.id)) == 4
+        assert (await store.run("ann", run.id)).raw_lines == 4
+        await store.close()
 
-        asyncio.run(capped())
-
-    @scenario
     async def test_raw_lines_can_be_dropped_alone(self, store: Storage) -> None:
         run, active = await begin(store), await begin(store, submit(chat_id="other"))
         for each in (run, active):
@@ -382,7 +352,6 @@ class LogConformance(Conformance):
 
     # Reading
 
-    @scenario
     async def test_a_log_is_read_in_pages(self, store: Storage) -> None:
         run = await begin(store)
         written = await say(store, run, *words(*map(str, range(1000))))
@@ -393,7 +362,6 @@ class LogConformance(Conformance):
         assert (sum(pages), max(pages)) == (1000, PAGE)
         assert await store.read(run.id, 300, 5) == written[300:305]
 
-    @scenario
     async def test_appends_of_any_length_are_read_as_they_were_written(
         self, store: Storage
     ) -> None:
@@ -409,7 +377,6 @@ class LogConformance(Conformance):
             assert 1 <= len(page) <= 2
             assert page == written[after : after + len(page)]
 
-    @scenario
     async def test_a_log_that_was_written_word_by_word_is_read_as_it_was_written(
         self, store: Storage
     ) -> None:
@@ -427,7 +394,6 @@ class LogConformance(Conformance):
                 assert await collect(store.follow(run.id, after)) == whole[after:]
                 assert await store.read(run.id, after, 1) == whole[after : after + 1]
 
-    @scenario
     async def test_a_cursor_that_is_no_place_is_refused(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *BEGINNING)
@@ -439,7 +405,6 @@ class LogConformance(Conformance):
                 await collect(store.follow(run.id, cursor))
             assert refused.value.tail == 2
 
-    @scenario
     async def test_a_log_that_is_not_there_cannot_be_read(self, store: Storage) -> None:
         nowhere = RunId("run_nowhere")
         with pytest.raises(RunNotFound):
@@ -456,7 +421,6 @@ class FollowingConformance(Conformance):
 
     # Work
 
-    @scenario
     async def test_who_looks_around_is_told_that_a_run_is_to_stop(self, store: Storage) -> None:
         told: list[int] = []
         store.when_work(lambda: told.append(1))
@@ -468,14 +432,12 @@ class FollowingConformance(Conformance):
 
     # Following
 
-    @scenario
     async def test_a_follower_of_a_run_that_ended_gets_all_of_it(self, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi")
         written = await store.read(run.id)
         for after in range(6):
             assert await collect(store.follow(run.id, after)) == written[after:]
 
-    @scenario
     async def test_fifty_followers_see_the_same_sequence(self, store: Storage) -> None:
         run = await begin(store)
         followers = [asyncio.create_task(collect(store.follow(run.id))) for _ in range(50)]
@@ -487,7 +449,6 @@ class FollowingConformance(Conformance):
             written += page
         assert all(seen == written for seen in await asyncio.gather(*followers))
 
-    @scenario
     async def test_a_follower_that_starts_anywhere_gets_exactly_the_tail(
         self, store: Storage
     ) -> None:
@@ -502,7 +463,6 @@ class FollowingConformance(Conformance):
         for after, follower in followers:
             assert seqs(await follower) == list(range(after + 1, tail + 2))
 
-    @scenario
     async def test_a_slow_follower_misses_nothing(self, store: Storage) -> None:
         """It falls behind what is kept in memory while others are at the end."""
         run = await begin(store)
@@ -515,7 +475,6 @@ class FollowingConformance(Conformance):
         seen += await collect(slow)
         assert seqs(seen) == list(range(1, 1103))
 
-    @scenario
     async def test_a_follower_that_leaves_takes_nobody_along(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *BEGINNING)
@@ -526,7 +485,6 @@ class FollowingConformance(Conformance):
         await say(store, run, *ENDING)
         assert seqs(await stays) == [3, 4]
 
-    @scenario
     async def test_no_wake_up_is_lost(self, store: Storage) -> None:
         """Waiters come while appends commit; no poll would wake those that were forgotten."""
         run, total = await begin(store), 300
@@ -544,14 +502,12 @@ class FollowingConformance(Conformance):
             waiters.append(asyncio.create_task(wait_for_each(n)))
         await asyncio.gather(*waiters)
 
-    @scenario
     async def test_waiting_for_more_of_a_run_that_ended_returns(self, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi")
         assert (await store.beyond(run.id, 5)).status == "done"
 
     # Waiting for runs to begin
 
-    @scenario
     async def test_a_run_that_was_begun_after_another_is_found(self, store: Storage) -> None:
         first, second = await turn(store, "One", "1"), await turn(store, "Two", "2", "u2")
         assert (await store.run_after("ann", "chat", None)).id == first.id
@@ -560,7 +516,6 @@ class FollowingConformance(Conformance):
         with pytest.raises(RunNotFound):
             await store.run_after("ann", "chat", other.id)
 
-    @scenario
     async def test_no_beginning_is_missed_not_even_of_the_chat(self, store: Storage) -> None:
         """Waiters come while turns are begun; no poll would wake those that were forgotten."""
 
@@ -578,7 +533,6 @@ class FollowingConformance(Conformance):
             waiters.append(asyncio.create_task(see_all()))
         assert await asyncio.gather(*waiters) == [begun] * len(waiters)
 
-    @scenario
     async def test_who_waits_for_a_run_learns_that_the_chat_is_gone(self, store: Storage) -> None:
         run = await turn(store, "One", "1")
         waiter = asyncio.create_task(store.run_after("ann", "chat", run.id))
@@ -589,7 +543,6 @@ class FollowingConformance(Conformance):
 
     # Waiting for answers
 
-    @scenario
     async def test_a_paused_run_waits_without_a_lease(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *BEGINNING, *QUESTION)
@@ -597,7 +550,6 @@ class FollowingConformance(Conformance):
         assert (waiting.status, waiting.lease_owner, waiting.lease_until) == ("waiting", None, None)
         assert await store.expired() == []
 
-    @scenario
     async def test_a_follower_may_stop_where_the_run_waits(self, store: Storage) -> None:
         run = await begin(store)
         goes_on = asyncio.create_task(collect(store.follow(run.id)))
@@ -609,7 +561,6 @@ class FollowingConformance(Conformance):
         await say(store, leg, DONE)
         assert seqs(await goes_on) == [1, 2, 3, 4]
 
-    @scenario
     async def test_what_a_paused_agent_adds_lets_it_wait(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
@@ -620,7 +571,6 @@ class FollowingConformance(Conformance):
         assert (answered.status, answered.leg, answered.epoch) == ("running", 1, 1)
         assert answered.lease_owner == run.lease_owner
 
-    @scenario
     async def test_the_next_leg_fences_the_one_before(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
@@ -634,7 +584,6 @@ class FollowingConformance(Conformance):
         with pytest.raises(Fenced):
             await store.next_attempt(leg.id, leg.epoch, ANSWER, None)
 
-    @scenario
     async def test_an_answer_to_an_earlier_pause_starts_nothing(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
@@ -644,7 +593,6 @@ class FollowingConformance(Conformance):
             await store.next_attempt(run.id, run.epoch, ANSWER, None)
         assert (await store.run("ann", run.id)).status == "waiting"
 
-    @scenario
     async def test_only_one_of_many_answers_starts_the_next_leg(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
@@ -653,14 +601,12 @@ class FollowingConformance(Conformance):
         assert sum(isinstance(outcome, Run) for outcome in outcomes) == 1
         assert (await store.run("ann", run.id)).tail_seq == 3
 
-    @scenario
     async def test_a_leg_needs_its_answers(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
         with pytest.raises(ProtocolError):
             await store.next_attempt(run.id, run.epoch, [], None)
 
-    @scenario
     async def test_a_waiting_run_can_be_cancelled(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
@@ -670,7 +616,6 @@ class FollowingConformance(Conformance):
         assert (ended.status, ended.reason) == ("done", "cancelled")
         assert ended.ended_at is not None
 
-    @scenario
     async def test_a_waiting_run_does_not_go_on_beside_another(self, store: Storage) -> None:
         waiting = await begin(store)
         await say(store, waiting, *QUESTION)
@@ -688,7 +633,6 @@ class StorageConformance(LogConformance, FollowingConformance):
 
     # Leases
 
-    @scenario
     async def test_a_run_that_ended_has_no_lease_to_take(self, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi")
         with pytest.raises(Fenced):
@@ -698,7 +642,6 @@ class StorageConformance(LogConformance, FollowingConformance):
         with pytest.raises(Fenced):
             await store.take_over(RunId("run_nowhere"), 1)
 
-    @scenario
     async def test_a_stop_is_noted_once_and_seen_by_whoever_has_the_lease(
         self, store: Storage
     ) -> None:
@@ -714,7 +657,6 @@ class StorageConformance(LogConformance, FollowingConformance):
 
     # Turns
 
-    @scenario
     async def test_a_turn_is_a_message_and_its_run(self, store: Storage) -> None:
         begun = await store.begin_turn("ann", submit("What\nis this?"), "demo", "emitted")
         run = begun.run
@@ -727,7 +669,6 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert same(history.active, run)
         assert [message.body for message in history.messages] == [submit("What\nis this?").message]
 
-    @scenario
     async def test_fifty_submits_with_one_key_make_one_run(self, store: Storage) -> None:
         requests = (store.begin_turn("ann", submit(key="k"), "demo", "emitted") for _ in range(50))
         begun = await asyncio.gather(*requests)
@@ -735,20 +676,17 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert sum(turn.created for turn in begun) == 1
         assert await ids_of(store) == ["u1"]
 
-    @scenario
     async def test_a_key_still_names_its_run_when_that_is_over(self, store: Storage) -> None:
         run = await begin(store, submit(key="k"))
         await say(store, run, DONE)
         again = await store.begin_turn("ann", submit(key="k"), "demo", "emitted")
         assert (again.run.id, again.run.status, again.created) == (run.id, "done", False)
 
-    @scenario
     async def test_a_key_cannot_stand_for_two_requests(self, store: Storage) -> None:
         await begin(store, submit("one", key="k"))
         with pytest.raises(KeyReused):
             await begin(store, submit("two", key="k"))
 
-    @scenario
     async def test_a_chat_has_one_running_run(self, store: Storage) -> None:
         requests = (begin(store, submit(message_id=f"u{n}")) for n in range(20))
         outcomes = await asyncio.gather(*requests, return_exceptions=True)
@@ -757,7 +695,6 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert [error.run_id for error in refused] == [run.id] * 19
         assert len(await ids_of(store)) == 1
 
-    @scenario
     async def test_what_fails_leaves_nothing_behind(self, store: Storage) -> None:
         nothing = Request(chat_id="new", action=Action.REGENERATE, cut=Cut(Place.ANSWER))
         with pytest.raises(InvalidRequest):
@@ -765,21 +702,18 @@ class StorageConformance(LogConformance, FollowingConformance):
         with pytest.raises(ChatNotFound):
             await store.chat("ann", "new")
 
-    @scenario
     async def test_a_message_that_is_there_is_not_submitted_again(self, store: Storage) -> None:
         await turn(store, "Hello", "Hi")
         with pytest.raises(InvalidRequest):
             await begin(store, submit("Hello again"))
         assert len(await ids_of(store)) == 2
 
-    @scenario
     async def test_to_continue_is_not_to_begin(self, store: Storage) -> None:
         with pytest.raises(InvalidRequest):
             await begin(store, Request(chat_id="chat", action=Action.CONTINUE))
         with pytest.raises(InvalidRequest):
             await begin(store, Request(chat_id="chat", action=Action.SUBMIT))
 
-    @scenario
     async def test_an_edit_supersedes_what_follows(self, store: Storage) -> None:
         first = await turn(store, "One", "Answer one")
         second = await turn(store, "Two", "Answer two", "u2")
@@ -797,7 +731,6 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert len(await store.read(first.id)) == 5, "superseded is kept"
         assert (await store.chats("ann", query="Answer")).chats == ()
 
-    @scenario
     async def test_to_regenerate_answers_the_stored_message_anew(self, store: Storage) -> None:
         old = await turn(store, "One", "Answer")
         for cut in (Cut(Place.BEFORE, old.id), Cut(Place.ANSWER), Cut(Place.AFTER, "u1")):
@@ -806,7 +739,6 @@ class StorageConformance(LogConformance, FollowingConformance):
             await say(store, run, *BEGINNING, *ENDING)
         assert len(await store.runs("ann", "chat")) == 4
 
-    @scenario
     async def test_to_regenerate_after_a_failed_post_adds_the_message(self, store: Storage) -> None:
         run = await turn(store, "One", "Answer")
         request = Request(
@@ -818,7 +750,6 @@ class StorageConformance(LogConformance, FollowingConformance):
         await begin(store, request)
         assert await ids_of(store) == ["u1", run.id, "u2"]
 
-    @scenario
     async def test_an_unknown_answer_is_cut_after_its_question(self, store: Storage) -> None:
         await turn(store, "One", "Answer")
         message = UserMessage(id="u1", parts=(PromptText(text="One"),))
@@ -828,7 +759,6 @@ class StorageConformance(LogConformance, FollowingConformance):
         )
         assert await ids_of(store) == ["u1"]
 
-    @scenario
     async def test_an_edit_of_what_is_not_stored_cuts_nothing(self, store: Storage) -> None:
         run = await turn(store, "One", "Answer")
         message = UserMessage(id="u2", parts=(PromptText(text="Two"),))
@@ -836,7 +766,6 @@ class StorageConformance(LogConformance, FollowingConformance):
         await begin(store, Request(chat_id="chat", action=Action.EDIT, message=message, cut=cut))
         assert await ids_of(store) == ["u1", run.id, "u2"]
 
-    @scenario
     async def test_a_request_is_found_by_the_name_that_its_client_gave_it(
         self, store: Storage
     ) -> None:
@@ -863,13 +792,11 @@ class StorageConformance(LogConformance, FollowingConformance):
         with pytest.raises(RunNotFound):
             await store.note(first.id, ClientRequest(name="r4"))
 
-    @scenario
     async def test_a_request_without_a_name_is_not_kept(self, store: Storage) -> None:
         assert await store.asked((await begin(store)).id) == []
 
     # Messages
 
-    @scenario
     async def test_a_message_is_the_fold_of_its_log(self, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi there")
         folded = fold(await store.read(run.id), run.id)
@@ -882,7 +809,6 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert outline[0].parts == ({"type": "text", "text": "Hello"},)
         assert outline[1].parts[0]["text"] == "Hi there"
 
-    @scenario
     async def test_history_names_the_active_run_and_leaves_its_message_out(
         self, store: Storage
     ) -> None:
@@ -898,7 +824,6 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert waiting.active.status == "waiting"
         assert [message.id for message in waiting.messages] == ["u1"]
 
-    @scenario
     async def test_a_run_that_waits_behind_another_is_told_as_far_as_it_came(
         self, store: Storage
     ) -> None:
@@ -914,7 +839,6 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert isinstance(body, Message)
         assert body.reason == "cancelled"
 
-    @scenario
     async def test_a_run_that_ends_while_history_is_read_is_there_or_is_active(
         self, store: Storage
     ) -> None:
@@ -938,7 +862,6 @@ class StorageConformance(LogConformance, FollowingConformance):
             await say(store, run, *ENDING)
             await asyncio.gather(*readers)
 
-    @scenario
     async def test_messages_are_paged_from_the_end(self, store: Storage) -> None:
         expected = []
         for n in range(7):
@@ -956,7 +879,6 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert [len(page) for page in pages] == [3, 4, 4, 4]
         assert list(chain.from_iterable(pages)) == [*expected, "last"]
 
-    @scenario
     async def test_history_may_be_the_last_messages_and_says_where_the_others_are(
         self, store: Storage
     ) -> None:
@@ -974,7 +896,6 @@ class StorageConformance(LogConformance, FollowingConformance):
         older = await store.messages("ann", "chat", last.before, 50)
         assert (older.messages, older.before) == (whole.messages[:4], None)
 
-    @scenario
     async def test_what_nobody_can_count_hinders_no_search(self, store: Storage) -> None:
         run = await begin(store)
         recorder = Recorder("emitted")
@@ -997,7 +918,6 @@ class StorageConformance(LogConformance, FollowingConformance):
 
     # Chats
 
-    @scenario
     async def test_chats_are_paged_the_latest_first(self, store: Storage) -> None:
         for n in range(7):
             await turn(store, f"Chat {n}", "Hi", chat_id=f"c{n}")
@@ -1010,7 +930,6 @@ class StorageConformance(LogConformance, FollowingConformance):
         titles = [f"Chat {n}" for n in reversed(range(7))]
         assert pages == [titles[:3], titles[3:6], titles[6:]]
 
-    @scenario
     async def test_a_page_of_chats_tells_which_of_them_run_and_wait(self, store: Storage) -> None:
         await turn(store, "Over", "Hi", chat_id="over")
         running = await begin(store, submit("Go", chat_id="running"))
@@ -1029,7 +948,6 @@ class StorageConformance(LogConformance, FollowingConformance):
         last = await store.chats("ann", limit=1)
         assert [run.chat_id for run in last.active] == [chat.id for chat in last.chats]
 
-    @scenario
     async def test_a_bad_cursor_of_a_list_is_refused(self, store: Storage) -> None:
         await turn(store, "Hello", "Hi")
         for cursor in ("", "x", "1", "1.2.3", "-1.2", "\uff11.\uff12", "9" * 30 + ".1"):
@@ -1039,7 +957,6 @@ class StorageConformance(LogConformance, FollowingConformance):
             with pytest.raises(InvalidCursor):
                 await store.messages("ann", "chat", cursor)
 
-    @scenario
     async def test_search_finds_titles_and_words(self, store: Storage) -> None:
         await turn(store, "The price of oil", "It is 100% up_to you", chat_id="oil")
         await turn(store, "Ölpreis", "Der PREIS steigt \\ fällt", chat_id="öl")
@@ -1062,14 +979,12 @@ class StorageConformance(LogConformance, FollowingConformance):
         await say(store, running, *ENDING)
         assert await found("half an answer") == {"new"}
 
-    @scenario
     async def test_a_chat_is_renamed(self, store: Storage) -> None:
         await turn(store, "Hello", "Hi")
         renamed = await store.rename("ann", "chat", "Greetings")
         assert renamed.title == "Greetings"
         assert await store.chat("ann", "chat") == renamed
 
-    @scenario
     async def test_a_chat_is_deleted_with_its_logs(self, store: Storage) -> None:
         over = await begin(store, submit(key="k"))
         await store.append(over.id, 1, [*BEGINNING, *ENDING], None, [RawLine(b"line")])

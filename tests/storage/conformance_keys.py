@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -14,7 +13,7 @@ from clocks import Clock
 from mobox.errors import KeyNotFound
 from mobox.storage import Settings, Storage
 from mobox.storage.keys import ApiKey, Ticket
-from storage.conformance import Conformance, play
+from storage.conformance import Conformance, opened
 
 ANNS = ApiKey(
     id="key_ann",
@@ -29,24 +28,19 @@ BOBS = ApiKey(id="key_bob", owner="bob's ✓", name="", digest="b" * 64, scopes=
 TICKET = Ticket(digest="t" * 64, key_id="key_ann", owner="ann", run_id="msg_1", expires_at=2000)
 
 
-def scenario(
-    test: Callable[[Any, Storage, Clock], Coroutine[Any, Any, None]],
-) -> Callable[[KeysConformance, Path], None]:
-    """A test of a store that is opened for it, with a clock, and closed after it."""
-
-    def run(self: KeysConformance, tmp_path: Path) -> None:
-        clock = Clock(1000)
-        settings = Settings(lease_seconds=3600, clock=clock)
-        play(lambda: self.open(tmp_path, settings), lambda store: test(self, store, clock))
-
-    run.__name__ = test.__name__
-    return run
-
-
 class KeysConformance(Conformance):
     """Keys and tickets."""
 
-    @scenario
+    @pytest.fixture
+    def clock(self) -> Clock:
+        return Clock(1000)
+
+    @pytest.fixture
+    async def store(self, tmp_path: Path, clock: Clock) -> AsyncIterator[Storage]:
+        settings = Settings(lease_seconds=3600, clock=clock)
+        async with opened(lambda: self.open(tmp_path, settings)) as (store,):
+            yield store
+
     async def test_a_key_is_found_by_its_digest_as_it_was_added(
         self, store: Storage, clock: Clock
     ) -> None:
@@ -57,14 +51,12 @@ class KeysConformance(Conformance):
         assert await store.find_key("c" * 64) is None
         assert await store.find_key(ANNS.id) is None
 
-    @scenario
     async def test_keys_are_listed_oldest_first(self, store: Storage, clock: Clock) -> None:
         assert await store.keys() == []
         await store.add_key(BOBS)
         await store.add_key(ANNS)
         assert await store.keys() == [BOBS, ANNS]
 
-    @scenario
     async def test_some_keys_are_found_by_their_ids(self, store: Storage, clock: Clock) -> None:
         await store.add_key(ANNS)
         await store.add_key(BOBS)
@@ -73,7 +65,6 @@ class KeysConformance(Conformance):
         both = await store.keys_of({ANNS.id, BOBS.id})
         assert sorted(both, key=lambda key: key.id) == [ANNS, BOBS]
 
-    @scenario
     async def test_keys_that_have_ended_are_forgotten(self, store: Storage, clock: Clock) -> None:
         revoked = replace(BOBS, id="key_old", digest="c" * 64, revoked_at=5000)
         for key in (ANNS, BOBS, revoked):
@@ -86,7 +77,6 @@ class KeysConformance(Conformance):
         assert await store.find_key(ANNS.digest) is None
         assert await store.forget_keys(10**15) == 0
 
-    @scenario
     async def test_a_key_that_is_revoked_is_still_found_and_stays_revoked(
         self, store: Storage, clock: Clock
     ) -> None:
@@ -100,7 +90,6 @@ class KeysConformance(Conformance):
         assert await store.find_key(ANNS.digest) == revoked
         assert await store.keys() == [revoked, BOBS]
 
-    @scenario
     async def test_a_key_that_is_not_there_cannot_be_revoked(
         self, store: Storage, clock: Clock
     ) -> None:
@@ -110,7 +99,6 @@ class KeysConformance(Conformance):
                 await store.revoke_key(name)
         assert await store.keys() == [ANNS]
 
-    @scenario
     async def test_the_last_use_of_a_key_is_remembered(self, store: Storage, clock: Clock) -> None:
         await store.add_key(ANNS)
         for at in (3000, 2000):  # processes may tell it late
@@ -118,7 +106,6 @@ class KeysConformance(Conformance):
         await store.note_use("key_nobody", 5000)
         assert await store.keys() == [replace(ANNS, used_at=3000)]
 
-    @scenario
     async def test_a_ticket_is_taken_once(self, store: Storage, clock: Clock) -> None:
         await store.add_ticket(TICKET)
         clock.now = 1999
@@ -127,7 +114,6 @@ class KeysConformance(Conformance):
         assert [ticket for ticket in taken if ticket is not None] == [TICKET]
         assert await store.take_ticket("u" * 64) is None
 
-    @scenario
     async def test_a_ticket_that_has_expired_is_none(self, store: Storage, clock: Clock) -> None:
         await store.add_ticket(TICKET)
         clock.now = 2000
@@ -135,7 +121,6 @@ class KeysConformance(Conformance):
         clock.now = 1999
         assert await store.take_ticket(TICKET.digest) is None  # it was taken all the same
 
-    @scenario
     async def test_tickets_that_have_expired_are_forgotten(
         self, store: Storage, clock: Clock
     ) -> None:

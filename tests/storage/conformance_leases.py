@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import pytest
 
@@ -12,21 +12,20 @@ from clocks import Clock
 from mobox.errors import Fenced
 from mobox.events import Done
 from mobox.storage import Settings, Storage
-from storage.conformance import BEGINNING, Conformance, begin, play, say, seqs, submit, words
+from storage.conformance import BEGINNING, Conformance, begin, opened, say, seqs, submit, words
 
-Scenario = Callable[[Storage, Storage], Coroutine[Any, Any, None]]
+Stores: TypeAlias = AbstractAsyncContextManager[list[Storage]]
 
 
 class LeasesConformance(Conformance):
     """Two stores, as two processes have them."""
 
-    def play(self, folder: Path, scenario: Scenario, settings: Settings) -> None:
-        play(lambda: self.open(folder, settings), scenario, stores=2)
+    def opened(self, folder: Path, settings: Settings) -> Stores:
+        return opened(lambda: self.open(folder, settings), 2)
 
-    def test_the_lease_of_a_store_that_is_gone_runs_out(self, tmp_path: Path) -> None:
+    async def test_the_lease_of_a_store_that_is_gone_runs_out(self, tmp_path: Path) -> None:
         clock = Clock()
-
-        async def scenario(one: Storage, two: Storage) -> None:
+        async with self.opened(tmp_path, Settings(clock=clock, lease_seconds=3600)) as (one, two):
             run = await begin(one)
             await say(one, run, *BEGINNING)
             assert await two.expired() == []
@@ -40,13 +39,10 @@ class LeasesConformance(Conformance):
             await say(two, mine, Done(reason="lost"))
             assert seqs(await one.read(run.id)) == [1, 2, 3]
 
-        self.play(tmp_path, scenario, Settings(clock=clock, lease_seconds=3600))
-
-    def test_a_store_renews_the_leases_it_has_and_no_others(self, tmp_path: Path) -> None:
+    async def test_a_store_renews_the_leases_it_has_and_no_others(self, tmp_path: Path) -> None:
         clock = Clock()
         settings = Settings(clock=clock, lease_seconds=0.03)  # renewed every hundredth second
-
-        async def scenario(one: Storage, two: Storage) -> None:
+        async with self.opened(tmp_path, settings) as (one, two):
             kept, let_go = await begin(one), await begin(one, submit(chat_id="other"))
             await one.queue(let_go.id, let_go.epoch)
             clock.now += 1_000_000
@@ -55,5 +51,3 @@ class LeasesConformance(Conformance):
             assert [run.id for run in await two.expired()] == [let_go.id]
             renewed = await two.run("ann", kept.id)
             assert (renewed.lease_owner, renewed.epoch) == (kept.lease_owner, 1)
-
-        self.play(tmp_path, scenario, settings)

@@ -16,7 +16,6 @@ from storage.conformance import (
     Conformance,
     begin,
     say,
-    scenario,
     submit,
     turn,
 )
@@ -35,7 +34,6 @@ def idle(*runs: Run) -> IdleChat:
 class PruningConformance(Conformance):
     """Chats that are idle, and raw lines that are old."""
 
-    @scenario
     async def test_a_chat_is_idle_from_its_last_change_on(self, store: Storage) -> None:
         first = await turn(store, "Hello", "Hi")
         second = await turn(store, "And now?", "Bye", "u2")
@@ -43,7 +41,6 @@ class PruningConformance(Conformance):
         assert await store.idle_chats(since - 1) == []
         assert await store.idle_chats(since) == [idle(first, second)]
 
-    @scenario
     async def test_idle_chats_are_everybodys_and_the_oldest_is_first(self, store: Storage) -> None:
         hers = await turn(store, "Hello", "Hi", chat_id="hers")
         his = await begin(store, submit(chat_id="his"), owner="bob")
@@ -51,7 +48,6 @@ class PruningConformance(Conformance):
         since = await after(store, "his", "bob")
         assert await store.idle_chats(since) == [idle(hers), idle(his)]
 
-    @scenario
     async def test_a_chat_whose_run_goes_on_or_waits_is_not_idle(self, store: Storage) -> None:
         run = await begin(store)
         assert await store.idle_chats(await after(store)) == []
@@ -61,7 +57,6 @@ class PruningConformance(Conformance):
         await say(store, run, *ANSWER, DONE)
         assert await store.idle_chats(await after(store)) == [idle(run)]
 
-    @scenario
     async def test_an_idle_chat_is_deleted_as_its_owner_would(self, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi")
         kept = await turn(store, "Hello", "Hi", chat_id="kept")
@@ -71,7 +66,6 @@ class PruningConformance(Conformance):
         assert [chat.id for chat in (await store.chats("ann")).chats] == ["kept"]
         assert await store.idle_chats(await after(store, "kept")) == [idle(kept)]
 
-    @scenario
     async def test_a_chat_that_was_used_meanwhile_is_kept(self, store: Storage) -> None:
         first = await turn(store, "Hello", "Hi")
         since = await after(store)
@@ -82,7 +76,6 @@ class PruningConformance(Conformance):
         assert not await store.delete_idle(found, (await store.chat("ann", "chat")).updated_at)
         assert (await store.run("ann", first.id)).status == "done"
 
-    @scenario
     async def test_what_is_gone_or_anothers_is_not_deleted(self, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi")
         since = await after(store)
@@ -91,7 +84,6 @@ class PruningConformance(Conformance):
         assert await store.delete_idle(idle(run), since)
         assert not await store.delete_idle(idle(run), since)
 
-    @scenario
     async def test_that_a_run_was_deleted_is_forgotten_at_last(self, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi")
         kept = await turn(store, "Hello", "Hi", chat_id="kept")
@@ -107,7 +99,6 @@ class PruningConformance(Conformance):
         assert not isinstance(told.value, LogDeleted)
         assert (await store.run("ann", kept.id)).status == "done"
 
-    @scenario
     async def test_raw_lines_are_counted_as_they_would_be_dropped(self, store: Storage) -> None:
         for chat_id, events in (("over", [*BEGINNING, DONE]), ("running", BEGINNING)):
             run = await begin(store, submit(chat_id=chat_id))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import pytest
 
@@ -15,13 +15,10 @@ from mobox.events import Done, InputRequest, InputResponse, Paused, Start, Statu
 from mobox.events.turn import Action, PromptText, Request, UserMessage
 from mobox.storage import Settings, Storage
 from mobox.storage.log import Run
-from storage.conformance import Conformance, play
+from storage.conformance import Conformance, opened
 
 QUESTION = [Start(framework="emitted"), InputRequest(id="r1"), Paused(request_ids=("r1",))]
 ANSWER = [InputResponse(id="r1", decision="approved")]
-
-
-Scenario: TypeAlias = Callable[[Storage], Coroutine[Any, Any, None]]
 
 
 async def begin(store: Storage, chat: str, *, owner: str = "ann", agent: str = "demo") -> Run:
@@ -41,23 +38,26 @@ async def begin_queued(
 class QueueConformance(Conformance):
     """Scenarios that a store plays with itself; `open` opens it, in the folder or in none."""
 
-    def play(self, folder: Path, scenario: Scenario, settings: Settings | None = None) -> None:
-        play(lambda: self.open(folder, settings or Settings(poll_seconds=0.02)), scenario)
+    @asynccontextmanager
+    async def opened(
+        self, folder: Path, settings: Settings | None = None
+    ) -> AsyncIterator[Storage]:
+        settings = settings or Settings(poll_seconds=0.02)
+        async with opened(lambda: self.open(folder, settings)) as (store,):
+            yield store
 
-    def test_a_queued_run_is_running_and_nobodys(self, tmp_path: Path) -> None:
-        async def scenario(store: Storage) -> None:
+    async def test_a_queued_run_is_running_and_nobodys(self, tmp_path: Path) -> None:
+        async with self.opened(tmp_path) as store:
             run = await begin_queued(store, "c1")
             assert (run.status, run.lease_owner, run.epoch) == ("running", None, 1)
             assert run.lease_until is not None
             assert await store.expired() == []
             assert (await store.history("ann", "c1")).active == run
 
-        self.play(tmp_path, scenario)
-
-    def test_who_queued_a_run_may_not_do_so_twice_or_for_another_epoch(
+    async def test_who_queued_a_run_may_not_do_so_twice_or_for_another_epoch(
         self, tmp_path: Path
     ) -> None:
-        async def scenario(store: Storage) -> None:
+        async with self.opened(tmp_path) as store:
             run = await begin(store, "c1")
             with pytest.raises(Fenced):
                 await store.queue(run.id, run.epoch + 1)
@@ -68,10 +68,8 @@ class QueueConformance(Conformance):
             with pytest.raises(Fenced):
                 await store.queue(run.id, run.epoch)
 
-        self.play(tmp_path, scenario)
-
-    def test_who_looks_around_is_told_of_it(self, tmp_path: Path) -> None:
-        async def scenario(store: Storage) -> None:
+    async def test_who_looks_around_is_told_of_it(self, tmp_path: Path) -> None:
+        async with self.opened(tmp_path) as store:
             is_told = asyncio.Event()
             store.when_work(is_told.set)
             run = await begin(store, "c1")
@@ -79,10 +77,8 @@ class QueueConformance(Conformance):
             await store.queue(run.id, run.epoch)
             await is_told.wait()
 
-        self.play(tmp_path, scenario)
-
-    def test_a_claimed_run_is_ours_under_a_new_epoch(self, tmp_path: Path) -> None:
-        async def scenario(store: Storage) -> None:
+    async def test_a_claimed_run_is_ours_under_a_new_epoch(self, tmp_path: Path) -> None:
+        async with self.opened(tmp_path) as store:
             run = await begin_queued(store, "c1")
             (mine,) = await store.claim(["demo"], 5)
             assert (mine.id, mine.epoch, mine.leg) == (run.id, 2, 1)
@@ -93,12 +89,9 @@ class QueueConformance(Conformance):
                 await store.append(run.id, run.epoch, [Start(framework="emitted")], None)
             await store.append(mine.id, mine.epoch, [Start(framework="emitted")], None)
 
-        self.play(tmp_path, scenario)
-
-    def test_those_that_wait_longest_are_claimed_first(self, tmp_path: Path) -> None:
+    async def test_those_that_wait_longest_are_claimed_first(self, tmp_path: Path) -> None:
         clock = Clock()
-
-        async def scenario(store: Storage) -> None:
+        async with self.opened(tmp_path, Settings(clock=clock, poll_seconds=0.02)) as store:
             waits = await begin(store, "c0")
             await store.append(waits.id, waits.epoch, QUESTION, None)
             begun = []
@@ -113,12 +106,10 @@ class QueueConformance(Conformance):
             assert claimed == [*(run.id for run in begun), waits.id]
             assert (rest[-1].leg, rest[-1].epoch) == (2, 3)
 
-        self.play(tmp_path, scenario, Settings(clock=clock, poll_seconds=0.02))
-
-    def test_only_runs_of_these_agents_are_claimed_and_those_of_the_spared_are_left(
+    async def test_only_runs_of_these_agents_are_claimed_and_those_of_the_spared_are_left(
         self, tmp_path: Path
     ) -> None:
-        async def scenario(store: Storage) -> None:
+        async with self.opened(tmp_path) as store:
             await begin_queued(store, "c1", agent="other")
             await begin_queued(store, "c2", owner="bob")
             mine = await begin_queued(store, "c3")
@@ -129,10 +120,8 @@ class QueueConformance(Conformance):
             left = await store.claim(["demo", "other"], 5)
             assert [run.chat_id for run in left] == ["c1", "c2"]
 
-        self.play(tmp_path, scenario)
-
-    def test_nobody_claims_what_is_executed_waits_or_is_over(self, tmp_path: Path) -> None:
-        async def scenario(store: Storage) -> None:
+    async def test_nobody_claims_what_is_executed_waits_or_is_over(self, tmp_path: Path) -> None:
+        async with self.opened(tmp_path) as store:
             await begin(store, "c1")
             waits, over = await begin(store, "c2"), await begin(store, "c3")
             await store.append(waits.id, waits.epoch, QUESTION, None)
@@ -140,12 +129,11 @@ class QueueConformance(Conformance):
             await store.append(over.id, over.epoch, said, None)
             assert await store.claim(["demo"], 5) == []
 
-        self.play(tmp_path, scenario)
-
-    def test_a_run_that_nobody_claims_in_time_is_taken_over_once(self, tmp_path: Path) -> None:
+    async def test_a_run_that_nobody_claims_in_time_is_taken_over_once(
+        self, tmp_path: Path
+    ) -> None:
         clock = Clock()
-
-        async def scenario(store: Storage) -> None:
+        async with self.opened(tmp_path, Settings(clock=clock, poll_seconds=0.02)) as store:
             run = await begin(store, "c1")
             await store.append(run.id, run.epoch, [Start(framework="emitted")], None)
             with pytest.raises(Fenced):
@@ -166,10 +154,8 @@ class QueueConformance(Conformance):
             await store.append(mine.id, mine.epoch, [Done(reason="lost")], None)
             assert (await store.run("ann", run.id)).reason == "lost"
 
-        self.play(tmp_path, scenario, Settings(clock=clock, poll_seconds=0.02))
-
-    def test_a_queued_run_can_be_taken_out_of_the_queue(self, tmp_path: Path) -> None:
-        async def scenario(store: Storage) -> None:
+    async def test_a_queued_run_can_be_taken_out_of_the_queue(self, tmp_path: Path) -> None:
+        async with self.opened(tmp_path) as store:
             run = await begin_queued(store, "c1")
             mine = await store.take_over(run.id, run.epoch)
             assert mine.epoch == 2
@@ -177,12 +163,10 @@ class QueueConformance(Conformance):
             with pytest.raises(Fenced):
                 await store.take_over(run.id, mine.epoch)
 
-        self.play(tmp_path, scenario)
-
-    def test_a_stop_that_was_asked_for_in_the_queue_is_seen_by_who_claims(
+    async def test_a_stop_that_was_asked_for_in_the_queue_is_seen_by_who_claims(
         self, tmp_path: Path
     ) -> None:
-        async def scenario(store: Storage) -> None:
+        async with self.opened(tmp_path) as store:
             run = await begin_queued(store, "c1")
             await store.request_stop("ann", run.id)
             assert await store.stopping() == []
@@ -190,10 +174,8 @@ class QueueConformance(Conformance):
             assert mine.stop_requested_at is not None
             assert await store.stopping() == [mine]
 
-        self.play(tmp_path, scenario)
-
-    def test_many_who_claim_at_once_never_get_the_same(self, tmp_path: Path) -> None:
-        async def scenario(store: Storage) -> None:
+    async def test_many_who_claim_at_once_never_get_the_same(self, tmp_path: Path) -> None:
+        async with self.opened(tmp_path) as store:
             begun = {(await begin_queued(store, f"c{n}")).id for n in range(20)}
             others = [store]
             if (again := await self.open_again(tmp_path)) is not None:
@@ -207,12 +189,10 @@ class QueueConformance(Conformance):
             assert len(claimed) == 20
             assert set(claimed) == begun
 
-        self.play(tmp_path, scenario)
-
-    def test_runs_are_found_as_they_are_now_without_those_that_were_deleted(
+    async def test_runs_are_found_as_they_are_now_without_those_that_were_deleted(
         self, tmp_path: Path
     ) -> None:
-        async def scenario(store: Storage) -> None:
+        async with self.opened(tmp_path) as store:
             gone, ended, taken = [await begin(store, f"c{n}") for n in range(3)]
             await store.delete("ann", "c0")
             await store.append(ended.id, ended.epoch, [Done(reason="stop")], None)
@@ -224,12 +204,10 @@ class QueueConformance(Conformance):
             assert mine.epoch > taken.epoch
             assert await store.still_there([]) == {}
 
-        self.play(tmp_path, scenario)
-
-    def test_somebody_is_at_work_who_has_a_run_that_has_said_something(
+    async def test_somebody_is_at_work_who_has_a_run_that_has_said_something(
         self, tmp_path: Path
     ) -> None:
-        async def scenario(store: Storage) -> None:
+        async with self.opened(tmp_path) as store:
             run = await begin(store, "c1")
             assert not await store.has_active_worker()
             await store.append(run.id, run.epoch, [Start(framework="emitted")], None)
@@ -241,10 +219,8 @@ class QueueConformance(Conformance):
             await store.append(mine.id, mine.epoch, [Done(reason="stop")], None)
             assert not await store.has_active_worker()
 
-        self.play(tmp_path, scenario)
-
-    def test_a_chat_is_busy_whose_run_is_executed_or_queued(self, tmp_path: Path) -> None:
-        async def scenario(store: Storage) -> None:
+    async def test_a_chat_is_busy_whose_run_is_executed_or_queued(self, tmp_path: Path) -> None:
+        async with self.opened(tmp_path) as store:
             await begin(store, "executed")
             await begin_queued(store, "queued")
             waits, over = await begin(store, "waits"), await begin(store, "over")
@@ -255,8 +231,6 @@ class QueueConformance(Conformance):
             assert await store.busy_chats("ann") == {"executed", "queued"}
             assert await store.busy_chats("bob") == {"bobs"}
             assert await store.busy_chats("nobody") == set()
-
-        self.play(tmp_path, scenario)
 
     async def open_again(self, folder: Path) -> Storage | None:
         """The same store in another process; `None` where there can be none."""

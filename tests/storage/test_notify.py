@@ -13,7 +13,6 @@ from mobox.storage.notifications import RunNotice, read_notification
 from mobox.storage.postgres.database import connector
 from mobox.storage.postgres.notify import PostgresNotifier, letters
 from postgres_server import Databases
-from waiting import run
 
 SECONDS = 60
 
@@ -38,30 +37,28 @@ def test_what_cannot_be_cut_is_told_as_everything() -> None:
     assert letter.news == RunNotice(everything=True, work=True)
 
 
-def test_news_gets_through_again_after_the_connection_was_lost(
+@pytest.mark.time_limit(SECONDS)
+async def test_news_gets_through_again_after_the_connection_was_lost(
     postgres: Databases, tmp_path: Path
 ) -> None:
-    async def scenario() -> None:
-        url = await postgres.database(str(tmp_path))
-        connect = connector(url, SECONDS)
-        speaker, listener = PostgresNotifier(connect), PostgresNotifier(connect)
-        heard: asyncio.Queue[RunNotice] = asyncio.Queue()
-        speaker.listen(lambda news: None)
-        listener.listen(heard.put_nowait)
-        assert (await heard.get()).everything, "who begins to listen has missed something"
-        speaker.tell(RunNotice(chats=("one",)))
-        assert await heard.get() == RunNotice(chats=("one",))
-        connection = await asyncpg.connect(url)
-        ours = "FROM pg_stat_activity WHERE application_name = 'mobox'"
-        await connection.execute(f"SELECT pg_terminate_backend(pid) {ours}")
-        await connection.close()
-        assert (await heard.get()).everything
-        speaker.tell(RunNotice(chats=("two",)))
-        while (news := await heard.get()) != RunNotice(chats=("two",)):
-            assert news.everything
-        assert listener.is_healthy
-        for each in (speaker, listener):
-            await each.close()
-            assert not each.is_healthy
-
-    run(scenario(), SECONDS)
+    url = await postgres.database(str(tmp_path))
+    connect = connector(url, SECONDS)
+    speaker, listener = PostgresNotifier(connect), PostgresNotifier(connect)
+    heard: asyncio.Queue[RunNotice] = asyncio.Queue()
+    speaker.listen(lambda news: None)
+    listener.listen(heard.put_nowait)
+    assert (await heard.get()).everything, "who begins to listen has missed something"
+    speaker.tell(RunNotice(chats=("one",)))
+    assert await heard.get() == RunNotice(chats=("one",))
+    connection = await asyncpg.connect(url)
+    ours = "FROM pg_stat_activity WHERE application_name = 'mobox'"
+    await connection.execute(f"SELECT pg_terminate_backend(pid) {ours}")
+    await connection.close()
+    assert (await heard.get()).everything
+    speaker.tell(RunNotice(chats=("two",)))
+    while (news := await heard.get()) != RunNotice(chats=("two",)):
+        assert news.everything
+    assert listener.is_healthy
+    for each in (speaker, listener):
+        await each.close()
+        assert not each.is_healthy

@@ -66,46 +66,40 @@ async def check_and_end(store: PostgresStorage, run: Run, acknowledged: int) -> 
     await store.append(run.id, mine.epoch, [Done(reason="lost")], None)
 
 
-def test_every_acknowledged_event_is_there_after_kill_9(
+async def test_every_acknowledged_event_is_there_after_kill_9(
     postgres: Databases, tmp_path: Path
 ) -> None:
-    async def scenario() -> None:
-        url = await postgres.database(str(tmp_path))
-        with writing(url) as (process, lines):
-            acknowledged = read_some(lines, 400)
-            process.send_signal(signal.SIGKILL)
+    url = await postgres.database(str(tmp_path))
+    with writing(url) as (process, lines):
+        acknowledged = read_some(lines, 400)
+        process.send_signal(signal.SIGKILL)
+    store = await opened_later(url)
+    lost = await store.expired()
+    assert len(lost) == RUNS
+    for run in lost:
+        await check_and_end(store, run, acknowledged.get(run.id, 0))
+    assert await store.expired() == []
+    await store.close()
+
+
+async def test_a_process_that_is_frozen_holds_nobody_up_and_is_fenced_when_it_goes_on(
+    postgres: Databases, tmp_path: Path
+) -> None:
+    url = await postgres.database(str(tmp_path))
+    with writing(url) as (process, lines):
+        acknowledged = read_some(lines, 100)
+        process.send_signal(signal.SIGSTOP)
         store = await opened_later(url)
-        lost = await store.expired()
-        assert len(lost) == RUNS
-        for run in lost:
+        mine = await begin(store, submit(chat_id="mine"))
+        assert seqs(await say(store, mine, *BEGINNING)) == [1, 2]
+        frozen = [run for run in await store.expired() if run.id != mine.id]
+        assert len(frozen) == RUNS
+        for run in frozen:
             await check_and_end(store, run, acknowledged.get(run.id, 0))
-        assert await store.expired() == []
+        tails = {run.id: await store.run("ann", run.id) for run in frozen}
+        process.send_signal(signal.SIGCONT)
+        _, errors = await asyncio.to_thread(process.communicate)
+        assert "Fenced" in errors
+        for run_id, ended in tails.items():
+            assert await store.run("ann", run_id) == ended, "nothing follows the end"
         await store.close()
-
-    asyncio.run(scenario())
-
-
-def test_a_process_that_is_frozen_holds_nobody_up_and_is_fenced_when_it_goes_on(
-    postgres: Databases, tmp_path: Path
-) -> None:
-    async def scenario() -> None:
-        url = await postgres.database(str(tmp_path))
-        with writing(url) as (process, lines):
-            acknowledged = read_some(lines, 100)
-            process.send_signal(signal.SIGSTOP)
-            store = await opened_later(url)
-            mine = await begin(store, submit(chat_id="mine"))
-            assert seqs(await say(store, mine, *BEGINNING)) == [1, 2]
-            frozen = [run for run in await store.expired() if run.id != mine.id]
-            assert len(frozen) == RUNS
-            for run in frozen:
-                await check_and_end(store, run, acknowledged.get(run.id, 0))
-            tails = {run.id: await store.run("ann", run.id) for run in frozen}
-            process.send_signal(signal.SIGCONT)
-            _, errors = await asyncio.to_thread(process.communicate)
-            assert "Fenced" in errors
-            for run_id, ended in tails.items():
-                assert await store.run("ann", run_id) == ended, "nothing follows the end"
-            await store.close()
-
-    asyncio.run(scenario())

@@ -36,80 +36,66 @@ def test_migrations_are_numbered_without_a_gap() -> None:
     assert versions == list(range(1, len(versions) + 1))
 
 
-def test_many_processes_open_a_new_database_at_once(postgres: Databases) -> None:
-    async def scenario() -> None:
-        url = await postgres.blank()
-        opened = await asyncio.gather(*(open_database(connector(url, SECONDS)) for _ in range(5)))
-        assert len(set(opened)) == 1, "all learn the same name of it"
-        assert await names(url) == [migration.name for migration in migrations()]
-
-    asyncio.run(scenario())
+async def test_many_processes_open_a_new_database_at_once(postgres: Databases) -> None:
+    url = await postgres.blank()
+    opened = await asyncio.gather(*(open_database(connector(url, SECONDS)) for _ in range(5)))
+    assert len(set(opened)) == 1, "all learn the same name of it"
+    assert await names(url) == [migration.name for migration in migrations()]
 
 
-def test_a_database_is_brought_up_to_date_with_its_data_or_left_as_it_was(
+async def test_a_database_is_brought_up_to_date_with_its_data_or_left_as_it_was(
     postgres: Databases,
 ) -> None:
     broken = Migration(LATER.version, "broken", "CREATE TABLE half (n INT); SELECT nothing;")
-
-    async def scenario() -> None:
-        url = await postgres.blank()
-        store = await PostgresStorage.open(url, SETTINGS)
-        await turn(store, "Hello", "Hi")
-        connection = await connector(url, SECONDS)()
-        with pytest.raises(asyncpg.UndefinedColumnError):
-            await migrate(connection, [*migrations(), broken])
-        assert await connection.fetchval("SELECT to_regclass('half')") is None
-        assert await names(url) == [migration.name for migration in migrations()]
-        await migrate(connection, [*migrations(), LATER])
-        assert await connection.fetchval("SELECT count(*) FROM chat WHERE colour IS NULL") == 1
-        await connection.close()
-        assert len(await ids_of(store)) == 2
-        await store.close()
-        with pytest.raises(DatabaseTooNew, match=rf"version {LATER.version}.*update mobox"):
-            await open_storage(url)
-
-    asyncio.run(scenario())
+    url = await postgres.blank()
+    store = await PostgresStorage.open(url, SETTINGS)
+    await turn(store, "Hello", "Hi")
+    connection = await connector(url, SECONDS)()
+    with pytest.raises(asyncpg.UndefinedColumnError):
+        await migrate(connection, [*migrations(), broken])
+    assert await connection.fetchval("SELECT to_regclass('half')") is None
+    assert await names(url) == [migration.name for migration in migrations()]
+    await migrate(connection, [*migrations(), LATER])
+    assert await connection.fetchval("SELECT count(*) FROM chat WHERE colour IS NULL") == 1
+    await connection.close()
+    assert len(await ids_of(store)) == 2
+    await store.close()
+    with pytest.raises(DatabaseTooNew, match=rf"version {LATER.version}.*update mobox"):
+        await open_storage(url)
 
 
-def test_which_run_of_a_chat_goes_on_is_known_without_looking_at_those_that_are_over(
+async def test_which_run_of_a_chat_goes_on_is_known_without_looking_at_those_that_are_over(
     postgres: Databases,
 ) -> None:
-    async def scenario() -> None:
-        url = await postgres.blank()
-        await open_database(connector(url, SECONDS))
-        connection = await connector(url, SECONDS)()
-        await connection.execute("SET enable_seqscan = off")  # of nothing it costs nothing
-        plan = await connection.fetch(f"EXPLAIN {_ACTIVE}", [1])
-        assert "live_run_of_chat" in "".join(step for (step,) in plan)
-        await connection.close()
-
-    asyncio.run(scenario())
+    url = await postgres.blank()
+    await open_database(connector(url, SECONDS))
+    connection = await connector(url, SECONDS)()
+    await connection.execute("SET enable_seqscan = off")  # of nothing it costs nothing
+    plan = await connection.fetch(f"EXPLAIN {_ACTIVE}", [1])
+    assert "live_run_of_chat" in "".join(step for (step,) in plan)
+    await connection.close()
 
 
-def test_who_may_only_write_opens_a_database_that_is_up_to_date(postgres: Databases) -> None:
+async def test_who_may_only_write_opens_a_database_that_is_up_to_date(postgres: Databases) -> None:
     rights = """
     CREATE ROLE writer LOGIN PASSWORD 'writer';
     GRANT USAGE ON SCHEMA mobox TO writer;
     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA mobox TO writer;
     """
-
-    async def scenario() -> None:
-        url = await postgres.blank()
-        await open_database(connector(url, SECONDS))
-        connection = await asyncpg.connect(url)
-        await connection.execute(rights)
-        parts = urlsplit(url)
-        host = parts.netloc.rpartition("@")[2]
-        theirs = urlunsplit(parts._replace(netloc=f"writer:writer@{host}"))
-        store = await PostgresStorage.open(theirs, SETTINGS)
-        await turn(store, "Hello", "Hi")
-        assert len(await ids_of(store)) == 2
-        await store.delete("ann", "chat")
-        await store.close()
-        await connection.execute("DROP OWNED BY writer; DROP ROLE writer")
-        await connection.close()
-
-    asyncio.run(scenario())
+    url = await postgres.blank()
+    await open_database(connector(url, SECONDS))
+    connection = await asyncpg.connect(url)
+    await connection.execute(rights)
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    theirs = urlunsplit(parts._replace(netloc=f"writer:writer@{host}"))
+    store = await PostgresStorage.open(theirs, SETTINGS)
+    await turn(store, "Hello", "Hi")
+    assert len(await ids_of(store)) == 2
+    await store.delete("ann", "chat")
+    await store.close()
+    await connection.execute("DROP OWNED BY writer; DROP ROLE writer")
+    await connection.close()
 
 
 @pytest.mark.parametrize(
@@ -121,42 +107,38 @@ def test_who_may_only_write_opens_a_database_that_is_up_to_date(postgres: Databa
         "postgresql://ann:hunter2#secret@127.0.0.1/nowhere",
     ],
 )
-def test_a_server_that_is_not_there_is_said_so_without_the_password(url: str) -> None:
+async def test_a_server_that_is_not_there_is_said_so_without_the_password(url: str) -> None:
     with pytest.raises(
         StorageError, match=r"cannot connect to the database|not a PostgreSQL URL"
     ) as refused:
-        asyncio.run(open_storage(url, Settings(opening_seconds=0)))
+        await open_storage(url, Settings(opening_seconds=0))
     assert "hunter2" not in str(refused.value)
 
 
-def test_a_server_that_is_not_there_yet_is_waited_for(
+async def test_a_server_that_is_not_there_yet_is_waited_for(
     postgres: Databases, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def scenario() -> None:
-        proxy = Proxy(await postgres.database(str(tmp_path)), tmp_path)
-        async with asyncio.timeout(SECONDS):
-            opening = asyncio.create_task(open_storage(proxy.url, Settings(opening_seconds=3600)))
-            while not caplog.records:
-                await asyncio.wait([opening], timeout=0.01)
-                assert not opening.done()
-            await proxy.open()
-            store = await opening
-            assert (await store.chats("ann")).chats == ()
-        assert "cannot connect to the database yet" in caplog.text
-        await store.close()
-        await proxy.close()
-
-    asyncio.run(scenario())
+    proxy = Proxy(await postgres.database(str(tmp_path)), tmp_path)
+    async with asyncio.timeout(SECONDS):
+        opening = asyncio.create_task(open_storage(proxy.url, Settings(opening_seconds=3600)))
+        while not caplog.records:
+            await asyncio.wait([opening], timeout=0.01)
+            assert not opening.done()
+        await proxy.open()
+        store = await opening
+        assert (await store.chats("ann")).chats == ()
+    assert "cannot connect to the database yet" in caplog.text
+    await store.close()
+    await proxy.close()
 
 
-def test_a_database_that_a_server_does_not_have_is_not_waited_for(postgres: Databases) -> None:
-    async def scenario() -> None:
-        nowhere = urlunsplit(urlsplit(await postgres.blank())._replace(path="/nowhere"))
-        async with asyncio.timeout(SECONDS):
-            with pytest.raises(StorageError, match=r"cannot connect to the database.*nowhere"):
-                await open_storage(nowhere, Settings(opening_seconds=3600))
-
-    asyncio.run(scenario())
+async def test_a_database_that_a_server_does_not_have_is_not_waited_for(
+    postgres: Databases,
+) -> None:
+    nowhere = urlunsplit(urlsplit(await postgres.blank())._replace(path="/nowhere"))
+    async with asyncio.timeout(SECONDS):
+        with pytest.raises(StorageError, match=r"cannot connect to the database.*nowhere"):
+            await open_storage(nowhere, Settings(opening_seconds=3600))
 
 
 TOLD_FIRST = "SELECT name FROM pg_settings WHERE source = 'client'"
@@ -164,23 +146,20 @@ POOLED = {"application_name", "client_encoding", "DateStyle", "standard_conformi
 """What every pooler takes when somebody connects: PgBouncer refuses whoever tells it more."""
 
 
-def test_who_connects_says_nothing_first_that_a_pooler_does_not_understand(
+async def test_who_connects_says_nothing_first_that_a_pooler_does_not_understand(
     postgres: Databases,
 ) -> None:
-    async def scenario() -> None:
-        connection = await connector(await postgres.blank(), SECONDS, 7.5)()
-        assert {name for (name,) in await connection.fetch(TOLD_FIRST)} <= POOLED
-        told = ["search_path", "jit", "application_name", "statement_timeout"]
-        found = [await connection.fetchval(f"SHOW {name}") for name in told]
-        assert found == ["mobox", "off", "mobox", "7500ms"]
-        await connection.close()
-
-    asyncio.run(scenario())
+    connection = await connector(await postgres.blank(), SECONDS, 7.5)()
+    assert {name for (name,) in await connection.fetch(TOLD_FIRST)} <= POOLED
+    told = ["search_path", "jit", "application_name", "statement_timeout"]
+    found = [await connection.fetchval(f"SHOW {name}") for name in told]
+    assert found == ["mobox", "off", "mobox", "7500ms"]
+    await connection.close()
 
 
-def test_what_is_missing_for_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_missing_for_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("mobox.storage.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "asyncpg", None)
     with pytest.raises(NotInstalled, match=r"PostgreSQL needs asyncpg.*\[postgres\]"):
-        asyncio.run(open_storage("postgresql://somewhere/mobox"))
+        await open_storage("postgresql://somewhere/mobox")

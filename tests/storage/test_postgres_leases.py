@@ -30,54 +30,47 @@ async def given_up(store: PostgresStorage) -> list[str]:
     return [run.id for run in await store.expired()]
 
 
-def test_leases_last_until_the_database_has_been_there_for_as_long_as_one_does(
+async def test_leases_last_until_the_database_has_been_there_for_as_long_as_one_does(
     postgres: Databases, tmp_path: Path
 ) -> None:
-    async def scenario() -> None:
-        url = await postgres.database(str(tmp_path))
-        store = await PostgresStorage.open(url, CALM)
-        silent = await begin(store)
-        outlived = f"UPDATE mobox.run SET lease_until = 1 WHERE id = '{silent.id}'"
-        await execute(postgres, tmp_path, outlived)
-        connection = await connector(url, SECONDS)()
-        decade = 10 * 365 * 24 * 3600 * 1000
-        found = await expired_runs(connection, None, decade)
-        assert found == [], "the server was started meanwhile"
-        await connection.close()
-        other = await PostgresStorage.open(url, Settings(lease_seconds=0.2))
-        async with asyncio.timeout(SECONDS):
-            while await given_up(other) != [silent.id]:
-                pass  # an answer that comes late says nothing
-        await other.close()
-        await store.close()
-
-    asyncio.run(scenario())
+    url = await postgres.database(str(tmp_path))
+    store = await PostgresStorage.open(url, CALM)
+    silent = await begin(store)
+    outlived = f"UPDATE mobox.run SET lease_until = 1 WHERE id = '{silent.id}'"
+    await execute(postgres, tmp_path, outlived)
+    connection = await connector(url, SECONDS)()
+    decade = 10 * 365 * 24 * 3600 * 1000
+    found = await expired_runs(connection, None, decade)
+    assert found == [], "the server was started meanwhile"
+    await connection.close()
+    other = await PostgresStorage.open(url, Settings(lease_seconds=0.2))
+    async with asyncio.timeout(SECONDS):
+        while await given_up(other) != [silent.id]:
+            pass  # an answer that comes late says nothing
+    await other.close()
+    await store.close()
 
 
-def test_who_could_not_reach_the_database_does_not_know_who_else_could(
+async def test_who_could_not_reach_the_database_does_not_know_who_else_could(
     postgres: Databases, tmp_path: Path
 ) -> None:
     clock = Clock()
-
-    async def scenario() -> None:
-        url = await postgres.database(str(tmp_path))
-        proxy = Proxy(url, tmp_path)
-        await proxy.open()
-        near = await PostgresStorage.open(url, replace(CALM, clock=clock))
-        far = await PostgresStorage.open(proxy.url, replace(HASTY, clock=clock, busy_seconds=3))
-        silent = await begin(near)
-        clock.now += 3_600_000
-        assert await given_up(far) == [silent.id]
-        await proxy.close()
-        with pytest.raises(StorageUnavailable):
-            await far.chats("ann")
-        await proxy.open()
-        assert await retry_while_unavailable(given_up, far) == []
-        await far.close()
-        await near.close()
-        await proxy.close()
-
-    asyncio.run(scenario())
+    url = await postgres.database(str(tmp_path))
+    proxy = Proxy(url, tmp_path)
+    await proxy.open()
+    near = await PostgresStorage.open(url, replace(CALM, clock=clock))
+    far = await PostgresStorage.open(proxy.url, replace(HASTY, clock=clock, busy_seconds=3))
+    silent = await begin(near)
+    clock.now += 3_600_000
+    assert await given_up(far) == [silent.id]
+    await proxy.close()
+    with pytest.raises(StorageUnavailable):
+        await far.chats("ann")
+    await proxy.open()
+    assert await retry_while_unavailable(given_up, far) == []
+    await far.close()
+    await near.close()
+    await proxy.close()
 
 
 FULL = """
@@ -95,7 +88,7 @@ CREATE TRIGGER refuse AFTER INSERT ON mobox.event
 """
 
 
-def test_who_cannot_write_does_not_know_who_else_could_until_it_has_for_as_long_as_a_lease_lasts(
+async def test_others_count_as_cut_off_until_this_store_has_written_for_a_lease(
     postgres: Databases, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = Clock()
@@ -130,53 +123,44 @@ def test_who_cannot_write_does_not_know_who_else_could_until_it_has_for_as_long_
         await far.close()
         await near.close()
 
-    async def in_time() -> None:
-        async with asyncio.timeout(SECONDS):
-            await scenario()
-
-    asyncio.run(in_time())
+    async with asyncio.timeout(SECONDS):
+        await scenario()
 
 
-def test_who_has_just_begun_does_not_know_who_could_reach_the_database(
+async def test_who_has_just_begun_does_not_know_who_could_reach_the_database(
     postgres: Databases, tmp_path: Path
 ) -> None:
     clock = Clock()
-
-    async def scenario() -> None:
-        url = await postgres.database(str(tmp_path))
-        store = await PostgresStorage.open(url, replace(CALM, clock=clock))
-        silent = await begin(store)
-        await say(store, silent, *words("a"))  # so no lease is renewed later
-        clock.now += 7_200_000
-        fresh = await PostgresStorage.open(url, replace(CALM, clock=clock))
-        assert await given_up(fresh) == []
-        clock.now += 3_600_000
-        assert await given_up(fresh) == [silent.id]
-        await fresh.close()
-        await store.close()
-
-    asyncio.run(scenario())
+    url = await postgres.database(str(tmp_path))
+    store = await PostgresStorage.open(url, replace(CALM, clock=clock))
+    silent = await begin(store)
+    await say(store, silent, *words("a"))  # so no lease is renewed later
+    clock.now += 7_200_000
+    fresh = await PostgresStorage.open(url, replace(CALM, clock=clock))
+    assert await given_up(fresh) == []
+    clock.now += 3_600_000
+    assert await given_up(fresh) == [silent.id]
+    await fresh.close()
+    await store.close()
 
 
-def test_who_has_asked_for_too_much_knows_all_the_same(postgres: Databases, tmp_path: Path) -> None:
+async def test_who_has_asked_for_too_much_knows_all_the_same(
+    postgres: Databases, tmp_path: Path
+) -> None:
     clock = Clock()
-
-    async def scenario() -> None:
-        url = await postgres.database(str(tmp_path))
-        store = await PostgresStorage.open(url, replace(HASTY, clock=clock))
-        silent = await begin(store)
-        await say(store, silent, *words("a"))  # so no lease is renewed later
-        clock.now += 3_600_000
-        connection = await asyncpg.connect(url)
-        async with connection.transaction():
-            await connection.execute("LOCK TABLE mobox.chat IN ACCESS EXCLUSIVE MODE")
-            with pytest.raises(StorageUnavailable):
-                await store.chats("ann")
-        await connection.close()
-        assert await retry_while_unavailable(given_up, store) == [silent.id]
-        await store.close()
-
-    asyncio.run(scenario())
+    url = await postgres.database(str(tmp_path))
+    store = await PostgresStorage.open(url, replace(HASTY, clock=clock))
+    silent = await begin(store)
+    await say(store, silent, *words("a"))  # so no lease is renewed later
+    clock.now += 3_600_000
+    connection = await asyncpg.connect(url)
+    async with connection.transaction():
+        await connection.execute("LOCK TABLE mobox.chat IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(StorageUnavailable):
+            await store.chats("ann")
+    await connection.close()
+    assert await retry_while_unavailable(given_up, store) == [silent.id]
+    await store.close()
 
 
 def test_the_time_of_the_database_passes_while_this_machine_sleeps(
@@ -200,24 +184,20 @@ def test_where_no_clock_goes_on_while_the_machine_sleeps_there_is_one_all_the_sa
     assert anew["DatabaseClock"](Settings()).seconds() <= time.monotonic()
 
 
-def test_who_has_slept_does_not_know_who_else_has(
+async def test_who_has_slept_does_not_know_who_else_has(
     postgres: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
     since_boot = time.clock_gettime
-
-    async def scenario() -> None:
-        url = await postgres.database(str(tmp_path))
-        store = await PostgresStorage.open(url, replace(CALM, clock=clock))
-        silent = await begin(store)
-        await say(store, silent, *words("a"))  # so no lease is renewed later
-        clock.now += 3_600_000
-        assert await given_up(store) == [silent.id]
-        monkeypatch.setattr(time, "clock_gettime", lambda which: since_boot(which) + 3600)
-        for _ in range(2):
-            assert await given_up(store) == []
-        clock.now += 3_600_000
-        assert await given_up(store) == [silent.id]
-        await store.close()
-
-    asyncio.run(scenario())
+    url = await postgres.database(str(tmp_path))
+    store = await PostgresStorage.open(url, replace(CALM, clock=clock))
+    silent = await begin(store)
+    await say(store, silent, *words("a"))  # so no lease is renewed later
+    clock.now += 3_600_000
+    assert await given_up(store) == [silent.id]
+    monkeypatch.setattr(time, "clock_gettime", lambda which: since_boot(which) + 3600)
+    for _ in range(2):
+        assert await given_up(store) == []
+    clock.now += 3_600_000
+    assert await given_up(store) == [silent.id]
+    await store.close()

@@ -24,7 +24,6 @@ from postgres_proxy import Proxy
 from postgres_server import Databases, PostgresServer, running_postgres
 from storage.conformance import ANSWER, DONE, QUESTION, collect, same, say, seqs, submit, words
 from storage.conformance import begin as begin_once
-from waiting import run as in_time
 from waiting import until_it_says_so
 
 SECONDS = 120  # only a test that hangs takes so long
@@ -97,7 +96,8 @@ async def missed(store: PostgresStorage) -> None:
 
 
 @pytest.mark.parametrize("fault", [stopped, killed, frozen])
-def test_nothing_is_lost_or_doubled_when_the_server(
+@pytest.mark.time_limit(SECONDS)
+async def test_nothing_is_lost_or_doubled_when_the_server(
     mortal: Mortal, fault: Callable[[PostgresServer, PostgresStorage], Awaitable[None]]
 ) -> None:
     """Writers append and readers follow, while the server goes away and comes back."""
@@ -109,59 +109,51 @@ def test_nothing_is_lost_or_doubled_when_the_server(
             said.append(len(said))
         await say(store, run, DONE)
 
-    async def scenario() -> None:
-        store = await PostgresStorage.open(await mortal.databases.blank(), HASTY)
-        begun = [await begin(store, submit(chat_id=f"c{n}")) for n in range(runs)]
-        followers = [
-            asyncio.create_task(retry_while_unavailable(follow, store, run)) for run in begun
-        ]
-        done = asyncio.Event()
-        said: list[list[int]] = [[] for _ in begun]
-        writers = [
-            asyncio.create_task(write(store, run, done, mine))
-            for run, mine in zip(begun, said, strict=True)
-        ]
+    store = await PostgresStorage.open(await mortal.databases.blank(), HASTY)
+    begun = [await begin(store, submit(chat_id=f"c{n}")) for n in range(runs)]
+    followers = [asyncio.create_task(retry_while_unavailable(follow, store, run)) for run in begun]
+    done = asyncio.Event()
+    said: list[list[int]] = [[] for _ in begun]
+    writers = [
+        asyncio.create_task(write(store, run, done, mine))
+        for run, mine in zip(begun, said, strict=True)
+    ]
 
-        async def all_said(more: int) -> bool:
-            await asyncio.sleep(0)
-            for writer in writers:
-                assert not writer.done()
-            return all(len(mine) >= more for mine in said)
+    async def all_said(more: int) -> bool:
+        await asyncio.sleep(0)
+        for writer in writers:
+            assert not writer.done()
+        return all(len(mine) >= more for mine in said)
 
-        await until_it_says_so(lambda: all_said(5))
-        await fault(mortal.server, store)
-        so_far = max(map(len, said))
-        await until_it_says_so(lambda: all_said(so_far + 5))
-        done.set()
-        await asyncio.gather(*writers)
-        for run, follower, mine in zip(begun, followers, said, strict=True):
-            entries = await whole_log(store, run.id)
-            assert seqs(entries) == list(range(1, len(mine) + 2))
-            told = [entry.event.delta for entry in entries if isinstance(entry.event, TextDelta)]
-            assert told == [f"{run.chat_id} {n}" for n in mine]
-            assert await follower == entries
-        await store.close()
-
-    in_time(scenario(), SECONDS)
+    await until_it_says_so(lambda: all_said(5))
+    await fault(mortal.server, store)
+    so_far = max(map(len, said))
+    await until_it_says_so(lambda: all_said(so_far + 5))
+    done.set()
+    await asyncio.gather(*writers)
+    for run, follower, mine in zip(begun, followers, said, strict=True):
+        entries = await whole_log(store, run.id)
+        assert seqs(entries) == list(range(1, len(mine) + 2))
+        told = [entry.event.delta for entry in entries if isinstance(entry.event, TextDelta)]
+        assert told == [f"{run.chat_id} {n}" for n in mine]
+        assert await follower == entries
+    await store.close()
 
 
-def test_a_store_that_is_closed_while_the_server_is_away_says_what_it_could_not_write(
+async def test_a_store_that_is_closed_while_the_server_is_away_says_what_it_could_not_write(
     mortal: Mortal,
 ) -> None:
-    async def scenario() -> None:
-        store = await PostgresStorage.open(await mortal.databases.blank(), HASTY)
-        run = await begin(store)
-        await asyncio.to_thread(mortal.server.stop)
-        try:
-            pending = asyncio.create_task(say(store, run, *words("late")))
-            await asyncio.sleep(0)
-            await store.close()
-            with pytest.raises(StorageError, match="has stopped"):
-                await pending
-        finally:
-            await asyncio.to_thread(mortal.server.start)
-
-    asyncio.run(scenario())
+    store = await PostgresStorage.open(await mortal.databases.blank(), HASTY)
+    run = await begin(store)
+    await asyncio.to_thread(mortal.server.stop)
+    try:
+        pending = asyncio.create_task(say(store, run, *words("late")))
+        await asyncio.sleep(0)
+        await store.close()
+        with pytest.raises(StorageError, match="has stopped"):
+            await pending
+    finally:
+        await asyncio.to_thread(mortal.server.start)
 
 
 # What is said on the way
@@ -187,27 +179,24 @@ async def by_proxy(
 
 
 @pytest.mark.parametrize("ending", [[], [DONE]])
-def test_an_append_that_was_committed_unheard_is_not_repeated(
+async def test_an_append_that_was_committed_unheard_is_not_repeated(
     databases: Databases, tmp_path: Path, ending: list[Any]
 ) -> None:
-    async def scenario() -> None:
-        async with by_proxy(databases, tmp_path) as (near, far, proxy):
-            run = await begin(far)
-            other = await begin(far, submit(chat_id="other"))
-            await say(far, run, *words("a"))
-            proxy.swallow_answer_to(b'"b"')
-            appends = [say(far, run, *words("b", "c"), *ending), say(far, other, *words("d"))]
-            pending = [asyncio.create_task(append) for append in appends]
-            last = 3 + len(ending)
-            await until_it_says_so(lambda: has_come(near, run, last))
-            await proxy.close()
-            await proxy.open()
-            mine, others = await asyncio.gather(*pending)
-            assert seqs(mine) == list(range(2, last + 1))
-            assert mine == (await near.read(run.id))[1:]
-            assert others == await near.read(other.id)
-
-    asyncio.run(scenario())
+    async with by_proxy(databases, tmp_path) as (near, far, proxy):
+        run = await begin(far)
+        other = await begin(far, submit(chat_id="other"))
+        await say(far, run, *words("a"))
+        proxy.swallow_answer_to(b'"b"')
+        appends = [say(far, run, *words("b", "c"), *ending), say(far, other, *words("d"))]
+        pending = [asyncio.create_task(append) for append in appends]
+        last = 3 + len(ending)
+        await until_it_says_so(lambda: has_come(near, run, last))
+        await proxy.close()
+        await proxy.open()
+        mine, others = await asyncio.gather(*pending)
+        assert seqs(mine) == list(range(2, last + 1))
+        assert mine == (await near.read(run.id))[1:]
+        assert others == await near.read(other.id)
 
 
 ONCE = """
@@ -221,27 +210,24 @@ CREATE TRIGGER refuse AFTER UPDATE ON mobox.run FOR EACH STATEMENT EXECUTE FUNCT
 NEVER = "DROP FUNCTION public.refuse CASCADE; DROP SEQUENCE public.tries"
 
 
-def test_appends_that_were_committed_unheard_are_not_repeated_one_by_one(
+async def test_appends_that_were_committed_unheard_are_not_repeated_one_by_one(
     databases: Databases, tmp_path: Path
 ) -> None:
-    async def scenario() -> None:
-        async with by_proxy(databases, tmp_path) as (near, far, proxy):
-            runs = [await begin(far, submit(chat_id=f"c{n}")) for n in range(3)]
-            proxy.swallow_answer_to(b'"first"')
-            pending = [asyncio.create_task(say(far, run, *words("first", "then"))) for run in runs]
-            for run in runs:
-                await until_it_says_so(partial(has_come, near, run, 2))
-            await proxy.close()
-            await execute(databases, tmp_path, ONCE)
-            try:
-                await proxy.open()
-                for run, said in zip(runs, await asyncio.gather(*pending), strict=True):
-                    assert said == await near.read(run.id)
-                    assert seqs(said) == [1, 2]
-            finally:
-                await execute(databases, tmp_path, NEVER)
-
-    asyncio.run(scenario())
+    async with by_proxy(databases, tmp_path) as (near, far, proxy):
+        runs = [await begin(far, submit(chat_id=f"c{n}")) for n in range(3)]
+        proxy.swallow_answer_to(b'"first"')
+        pending = [asyncio.create_task(say(far, run, *words("first", "then"))) for run in runs]
+        for run in runs:
+            await until_it_says_so(partial(has_come, near, run, 2))
+        await proxy.close()
+        await execute(databases, tmp_path, ONCE)
+        try:
+            await proxy.open()
+            for run, said in zip(runs, await asyncio.gather(*pending), strict=True):
+                assert said == await near.read(run.id)
+                assert seqs(said) == [1, 2]
+        finally:
+            await execute(databases, tmp_path, NEVER)
 
 
 async def has_come(store: PostgresStorage, run: Run, tail: int) -> bool:
@@ -249,113 +235,100 @@ async def has_come(store: PostgresStorage, run: Run, tail: int) -> bool:
 
 
 @pytest.mark.parametrize("said", [words("b"), []])
-def test_an_append_that_was_committed_unheard_is_told_though_a_log_beside_it_was_deleted(
+async def test_an_append_that_was_committed_unheard_is_told_though_a_log_beside_it_was_deleted(
     databases: Databases, tmp_path: Path, said: list[Any]
 ) -> None:
-    async def scenario() -> None:
-        async with by_proxy(databases, tmp_path) as (near, far, proxy):
-            runs = [await begin(far, submit(chat_id=name)) for name in ("gone", "kept")]
-            gone, kept = runs
-            proxy.swallow_answer_to(b'"a"')
-            first = asyncio.create_task(say(far, gone, *words("a")))
-            line = RawLine(b"line", 0, len(said))
-            then = asyncio.create_task(far.append(kept.id, kept.epoch, said, 1000, [line]))
-            await until_it_says_so(lambda: has_come(near, gone, 1))
-            await proxy.close()
-            await near.delete("ann", "gone")
-            await near.settle()
-            await proxy.open()
-            assert await then == await near.read(kept.id)
-            if not said:
-                with pytest.raises(Fenced):
-                    await first
-            await asyncio.wait([first])
-            assert len(await say(far, kept, *words("c"))) == 1
-
-    asyncio.run(scenario())
+    async with by_proxy(databases, tmp_path) as (near, far, proxy):
+        runs = [await begin(far, submit(chat_id=name)) for name in ("gone", "kept")]
+        gone, kept = runs
+        proxy.swallow_answer_to(b'"a"')
+        first = asyncio.create_task(say(far, gone, *words("a")))
+        line = RawLine(b"line", 0, len(said))
+        then = asyncio.create_task(far.append(kept.id, kept.epoch, said, 1000, [line]))
+        await until_it_says_so(lambda: has_come(near, gone, 1))
+        await proxy.close()
+        await near.delete("ann", "gone")
+        await near.settle()
+        await proxy.open()
+        assert await then == await near.read(kept.id)
+        if not said:
+            with pytest.raises(Fenced):
+                await first
+        await asyncio.wait([first])
+        assert len(await say(far, kept, *words("c"))) == 1
 
 
-def test_an_append_that_was_never_heard_is_repeated(databases: Databases, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with by_proxy(databases, tmp_path) as (near, far, proxy):
-            run = await begin(far)
-            proxy.swallow_questions()
-            appends = [asyncio.create_task(say(far, run, *words(str(n)))) for n in range(5)]
-            with pytest.raises(StorageUnavailable):
-                await far.run("ann", run.id)
-            assert await near.read(run.id) == []
-            await proxy.close()
-            await proxy.open()
-            entries = [entry for said in await asyncio.gather(*appends) for entry in said]
-            assert seqs(entries) == [1, 2, 3, 4, 5]
-            assert await near.read(run.id) == entries
-
-    asyncio.run(scenario())
-
-
-def test_answers_that_were_committed_unheard_start_one_leg(
+async def test_an_append_that_was_never_heard_is_repeated(
     databases: Databases, tmp_path: Path
 ) -> None:
-    async def scenario() -> None:
-        async with by_proxy(databases, tmp_path) as (near, far, proxy):
-            run = await begin(far)
-            await say(far, run, *QUESTION)
-            proxy.swallow_answer_to(b'"decision":"answered"')
-            pending = asyncio.create_task(far.next_attempt(run.id, run.epoch, ANSWER, None))
-            await until_it_says_so(lambda: has_come(near, run, 3))
-            await proxy.close()
-            await proxy.open()
-            leg = await pending
-            assert (leg.leg, leg.epoch, leg.tail_seq) == (2, 2, 3)
-            found = await near.run("ann", run.id)
-            assert leg == replace(found, lease_until=leg.lease_until), "the lease may be renewed"
-
-    asyncio.run(scenario())
+    async with by_proxy(databases, tmp_path) as (near, far, proxy):
+        run = await begin(far)
+        proxy.swallow_questions()
+        appends = [asyncio.create_task(say(far, run, *words(str(n)))) for n in range(5)]
+        with pytest.raises(StorageUnavailable):
+            await far.run("ann", run.id)
+        assert await near.read(run.id) == []
+        await proxy.close()
+        await proxy.open()
+        entries = [entry for said in await asyncio.gather(*appends) for entry in said]
+        assert seqs(entries) == [1, 2, 3, 4, 5]
+        assert await near.read(run.id) == entries
 
 
-def test_a_turn_that_was_committed_unheard_is_begun_once(
+async def test_answers_that_were_committed_unheard_start_one_leg(
     databases: Databases, tmp_path: Path
 ) -> None:
-    async def scenario() -> None:
-        async with by_proxy(databases, tmp_path) as (near, far, proxy):
-            proxy.swallow_answer_to(b"COMMIT")
-            pending = asyncio.create_task(begin(far))
-
-            async def has_begun() -> bool:
-                return bool((await near.chats("ann")).chats)
-
-            await until_it_says_so(has_begun)
-            await proxy.close()
-            await proxy.open()
-            run = await pending
-            (begun,) = await near.runs("ann", "chat")
-            assert same(begun, run)
-
-    asyncio.run(scenario())
+    async with by_proxy(databases, tmp_path) as (near, far, proxy):
+        run = await begin(far)
+        await say(far, run, *QUESTION)
+        proxy.swallow_answer_to(b'"decision":"answered"')
+        pending = asyncio.create_task(far.next_attempt(run.id, run.epoch, ANSWER, None))
+        await until_it_says_so(lambda: has_come(near, run, 3))
+        await proxy.close()
+        await proxy.open()
+        leg = await pending
+        assert (leg.leg, leg.epoch, leg.tail_seq) == (2, 2, 3)
+        found = await near.run("ann", run.id)
+        assert leg == replace(found, lease_until=leg.lease_until), "the lease may be renewed"
 
 
-def test_a_writer_that_was_cut_off_goes_on_unless_its_run_was_taken_over(
+async def test_a_turn_that_was_committed_unheard_is_begun_once(
     databases: Databases, tmp_path: Path
 ) -> None:
-    async def scenario() -> None:
-        async with by_proxy(databases, tmp_path) as (near, far, proxy):
-            kept, lost = await begin(far), await begin(far, submit(chat_id="other"))
-            await proxy.close()
-            pending = [asyncio.create_task(say(far, run, *words("a"))) for run in (kept, lost)]
-            await execute(databases, tmp_path, "UPDATE mobox.run SET lease_until = 0")
-            mine = await near.take_over(lost.id, lost.epoch)
-            await proxy.open()
-            entries, fenced = await asyncio.gather(*pending, return_exceptions=True)
-            assert isinstance(fenced, Fenced)
-            assert entries == await near.read(kept.id)
-            assert await near.read(lost.id) == []
-            await say(near, mine, DONE)
-            renewed = await near.run("ann", kept.id)
-            assert (renewed.epoch, renewed.lease_owner) == (1, kept.lease_owner)
-            assert renewed.lease_until is not None
-            assert renewed.lease_until > 0
+    async with by_proxy(databases, tmp_path) as (near, far, proxy):
+        proxy.swallow_answer_to(b"COMMIT")
+        pending = asyncio.create_task(begin(far))
 
-    asyncio.run(scenario())
+        async def has_begun() -> bool:
+            return bool((await near.chats("ann")).chats)
+
+        await until_it_says_so(has_begun)
+        await proxy.close()
+        await proxy.open()
+        run = await pending
+        (begun,) = await near.runs("ann", "chat")
+        assert same(begun, run)
+
+
+async def test_a_writer_that_was_cut_off_goes_on_unless_its_run_was_taken_over(
+    databases: Databases, tmp_path: Path
+) -> None:
+    async with by_proxy(databases, tmp_path) as (near, far, proxy):
+        kept, lost = await begin(far), await begin(far, submit(chat_id="other"))
+        await proxy.close()
+        pending = [asyncio.create_task(say(far, run, *words("a"))) for run in (kept, lost)]
+        await execute(databases, tmp_path, "UPDATE mobox.run SET lease_until = 0")
+        mine = await near.take_over(lost.id, lost.epoch)
+        await proxy.open()
+        entries, fenced = await asyncio.gather(*pending, return_exceptions=True)
+        assert isinstance(fenced, Fenced)
+        assert entries == await near.read(kept.id)
+        assert await near.read(lost.id) == []
+        await say(near, mine, DONE)
+        renewed = await near.run("ann", kept.id)
+        assert (renewed.epoch, renewed.lease_owner) == (1, kept.lease_owner)
+        assert renewed.lease_until is not None
+        assert renewed.lease_until > 0
 
 
 async def execute(databases: Databases, folder: Path, statement: str) -> None:

@@ -51,7 +51,7 @@ BACK = "database connection restored"
 @pytest.mark.parametrize(
     ("table", "done", "log"), [("event", appended, [AWAY, BACK]), ("chat", begun, [])]
 )
-def test_who_has_waited_for_the_database_waits_for_others_too(
+async def test_who_has_waited_for_the_database_waits_for_others_too(
     postgres: Databases,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -61,18 +61,14 @@ def test_who_has_waited_for_the_database_waits_for_others_too(
 ) -> None:
     monkeypatch.setattr(backoff, "_LONGEST", 0.001)  # more often, not later
     caplog.set_level(logging.INFO, "mobox.storage")
-
-    async def scenario() -> None:
-        url = await postgres.blank()
-        store = await PostgresStorage.open(url, CALM)
-        connection = await asyncpg.connect(url)
-        await connection.execute(FULL_THEN_BUSY.format(table=table))
-        await connection.close()
-        async with asyncio.timeout(SECONDS):
-            await done(store)
-        await store.close()
-
-    asyncio.run(scenario())
+    url = await postgres.blank()
+    store = await PostgresStorage.open(url, CALM)
+    connection = await asyncpg.connect(url)
+    await connection.execute(FULL_THEN_BUSY.format(table=table))
+    await connection.close()
+    async with asyncio.timeout(SECONDS):
+        await done(store)
+    await store.close()
     told = [
         record.getMessage() for record in caplog.records if "database connection" in record.message
     ]
@@ -87,31 +83,25 @@ CREATE TRIGGER refuse BEFORE UPDATE ON mobox.run FOR EACH ROW
 """
 
 
-def test_who_may_not_renew_its_leases_appends_all_the_same_and_tries_again(
+async def test_who_may_not_renew_its_leases_appends_all_the_same_and_tries_again(
     postgres: Databases, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(writer, "_RENEW_AGAIN", 0.05)
-
-    async def scenario() -> None:
-        url = await postgres.blank()
-        store = await PostgresStorage.open(url, Settings(busy_seconds=3600, lease_seconds=0.2))
-        run = await begin(store)
-        connection = await asyncpg.connect(url)
-        await connection.execute(NO_LEASE)
-        async with asyncio.timeout(SECONDS):
-            while (
-                "cannot renew leases, the database returned an error: no lease" not in caplog.text
-            ):
-                await connection.execute("SELECT pg_sleep(0.02)")
-            assert await say(store, run, *words("a")) == await store.read(run.id)
-            await connection.execute("DROP FUNCTION public.refuse CASCADE")
-            before = (await store.run("ann", run.id)).lease_until
-            while (await store.run("ann", run.id)).lease_until == before:
-                pass
-        await connection.close()
-        await store.close()
-
-    asyncio.run(scenario())
+    url = await postgres.blank()
+    store = await PostgresStorage.open(url, Settings(busy_seconds=3600, lease_seconds=0.2))
+    run = await begin(store)
+    connection = await asyncpg.connect(url)
+    await connection.execute(NO_LEASE)
+    async with asyncio.timeout(SECONDS):
+        while "cannot renew leases, the database returned an error: no lease" not in caplog.text:
+            await connection.execute("SELECT pg_sleep(0.02)")
+        assert await say(store, run, *words("a")) == await store.read(run.id)
+        await connection.execute("DROP FUNCTION public.refuse CASCADE")
+        before = (await store.run("ann", run.id)).lease_until
+        while (await store.run("ann", run.id)).lease_until == before:
+            pass
+    await connection.close()
+    await store.close()
 
 
 WAITING = """
@@ -120,48 +110,43 @@ SELECT pid FROM pg_stat_activity WHERE application_name = 'mobox' AND wait_event
 """
 
 
-def test_what_nobody_waits_for_any_more_is_not_left_on_the_server(postgres: Databases) -> None:
-    async def scenario() -> None:
-        url = await postgres.blank()
-        store = await PostgresStorage.open(url, Settings(busy_seconds=3, lease_seconds=3600))
-        run = await retry_while_unavailable(begin, store)
-        connection, watching = await asyncpg.connect(url), await asyncpg.connect(url)
+async def test_what_nobody_waits_for_any_more_is_not_left_on_the_server(
+    postgres: Databases,
+) -> None:
+    url = await postgres.blank()
+    store = await PostgresStorage.open(url, Settings(busy_seconds=3, lease_seconds=3600))
+    run = await retry_while_unavailable(begin, store)
+    connection, watching = await asyncpg.connect(url), await asyncpg.connect(url)
 
-        async def waiting() -> set[int]:
-            return {pid for (pid,) in await watching.fetch(WAITING)}
+    async def waiting() -> set[int]:
+        return {pid for (pid,) in await watching.fetch(WAITING)}
 
-        async with asyncio.timeout(SECONDS):
-            async with connection.transaction():
-                await connection.execute("LOCK TABLE mobox.event IN ACCESS EXCLUSIVE MODE")
-                pending = asyncio.create_task(say(store, run, *words("a")))
-                while not (first := await waiting()):
-                    await asyncio.wait([pending], timeout=0.02)
-                while first & await waiting():  # it is tried again and again meanwhile
-                    await asyncio.wait([pending], timeout=0.02)
-            assert await pending == await retry_while_unavailable(store.read, run.id)
-        await connection.close()
-        await watching.close()
-        await store.close()
-
-    asyncio.run(scenario())
+    async with asyncio.timeout(SECONDS):
+        async with connection.transaction():
+            await connection.execute("LOCK TABLE mobox.event IN ACCESS EXCLUSIVE MODE")
+            pending = asyncio.create_task(say(store, run, *words("a")))
+            while not (first := await waiting()):
+                await asyncio.wait([pending], timeout=0.02)
+            while first & await waiting():  # it is tried again and again meanwhile
+                await asyncio.wait([pending], timeout=0.02)
+        assert await pending == await retry_while_unavailable(store.read, run.id)
+    await connection.close()
+    await watching.close()
+    await store.close()
 
 
-def test_a_store_that_has_written_nothing_is_closed_without_a_connection(
+async def test_a_store_that_has_written_nothing_is_closed_without_a_connection(
     postgres: Databases,
 ) -> None:
     """The database may be away then, and whoever closes it would wait."""
+    connect = connector(await postgres.blank(), SECONDS)
+    made = []
 
-    async def scenario() -> None:
-        connect = connector(await postgres.blank(), SECONDS)
-        made = []
+    async def noted() -> Any:
+        made.append(await connect())
+        return made[-1]
 
-        async def noted() -> Any:
-            made.append(await connect())
-            return made[-1]
-
-        store = PostgresStorage(noted, CALM, PostgresNotifier(connect))
-        await asyncio.sleep(0)  # so that its writer waits for something to write
-        await store.close()
-        assert made == []
-
-    asyncio.run(scenario())
+    store = PostgresStorage(noted, CALM, PostgresNotifier(connect))
+    await asyncio.sleep(0)  # so that its writer waits for something to write
+    await store.close()
+    assert made == []

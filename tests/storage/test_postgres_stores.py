@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import asyncpg
 import pytest
@@ -27,7 +28,7 @@ from storage.conformance import (
     begin,
     collect,
     ids_of,
-    play,
+    opened,
     say,
     seqs,
     submit,
@@ -35,7 +36,7 @@ from storage.conformance import (
     words,
 )
 
-Scenario = Callable[[PostgresStorage, PostgresStorage], Coroutine[Any, Any, None]]
+Stores: TypeAlias = AbstractAsyncContextManager[list[PostgresStorage]]
 
 
 class Database:
@@ -55,16 +56,18 @@ class Database:
         finally:
             await connection.close()
 
-    def two_stores(self, scenario: Scenario, settings: Settings = SETTINGS) -> None:
-        """Run a scenario of two stores, as two processes have them; no poll helps them."""
+    def two_stores(self, settings: Settings = SETTINGS) -> Stores:
+        """Two stores, as two processes have them; no poll helps them."""
 
-        async def opened() -> PostgresStorage:
+        async def open_one() -> PostgresStorage:
             return await PostgresStorage.open(await self.url(), settings)
 
-        play(opened, scenario, stores=2)
+        return opened(open_one, 2)
 
-    def one_store(self, scenario: Callable[[PostgresStorage], Coroutine[Any, Any, None]]) -> None:
-        self.two_stores(lambda store, _: scenario(store))
+    @asynccontextmanager
+    async def one_store(self) -> AsyncIterator[PostgresStorage]:
+        async with self.two_stores() as (store, _):
+            yield store
 
 
 @pytest.fixture
@@ -75,7 +78,7 @@ def database(postgres: Databases, tmp_path: Path) -> Database:
 # Two stores
 
 
-def test_ids_are_committed_in_their_order_whoever_writes(database: Database) -> None:
+async def test_ids_are_committed_in_their_order_whoever_writes(database: Database) -> None:
     """In every snapshot the last id is the number of events: there is none that comes later."""
     runs, appends = 5, 20
 
@@ -83,7 +86,7 @@ def test_ids_are_committed_in_their_order_whoever_writes(database: Database) -> 
         for n in range(appends):
             await say(store, run, *words(str(n), "x"))
 
-    async def scenario(one: PostgresStorage, two: PostgresStorage) -> None:
+    async with database.two_stores() as (one, two):
         begun = [
             (store, await begin(store, submit(chat_id=f"c{n}{store is one}")))
             for n in range(runs)
@@ -99,11 +102,9 @@ def test_ids_are_committed_in_their_order_whoever_writes(database: Database) -> 
             other = two if store is one else one
             assert seqs(await other.read(run.id)) == list(range(1, 2 * appends + 1))
 
-    database.two_stores(scenario)
 
-
-def test_a_follower_is_told_what_another_store_writes(database: Database) -> None:
-    async def scenario(one: PostgresStorage, two: PostgresStorage) -> None:
+async def test_a_follower_is_told_what_another_store_writes(database: Database) -> None:
+    async with database.two_stores() as (one, two):
         run = await begin(one)
         followers = [asyncio.create_task(collect(two.follow(run.id))) for _ in range(3)]
         for n in range(20):
@@ -112,11 +113,9 @@ def test_a_follower_is_told_what_another_store_writes(database: Database) -> Non
         for follower in followers:
             assert seqs(await follower) == list(range(1, 22))
 
-    database.two_stores(scenario)
 
-
-def test_who_waits_for_a_run_is_told_that_another_store_begins_it(database: Database) -> None:
-    async def scenario(one: PostgresStorage, two: PostgresStorage) -> None:
+async def test_who_waits_for_a_run_is_told_that_another_store_begins_it(database: Database) -> None:
+    async with database.two_stores() as (one, two):
         first = asyncio.create_task(two.run_after("ann", "chat", None))
         run = await turn(one, "One", "1")
         assert (await first).id == run.id
@@ -131,11 +130,9 @@ def test_who_waits_for_a_run_is_told_that_another_store_begins_it(database: Data
         with pytest.raises(LogDeleted):
             await two.run_after("ann", "chat", run.id)
 
-    database.two_stores(scenario)
 
-
-def test_who_looks_around_is_told_when_to(database: Database) -> None:
-    async def scenario(one: PostgresStorage, two: PostgresStorage) -> None:
+async def test_who_looks_around_is_told_when_to(database: Database) -> None:
+    async with database.two_stores() as (one, two):
         is_told = asyncio.Event()
         two.when_work(is_told.set)
         run = await begin(one)
@@ -150,11 +147,9 @@ def test_who_looks_around_is_told_when_to(database: Database) -> None:
         (mine,) = await two.claim(["demo"], 1)
         assert await two.stopping() == [mine]
 
-    database.two_stores(scenario)
 
-
-def test_one_chat_is_begun_by_one_of_two_stores(database: Database) -> None:
-    async def scenario(one: PostgresStorage, two: PostgresStorage) -> None:
+async def test_one_chat_is_begun_by_one_of_two_stores(database: Database) -> None:
+    async with database.two_stores() as (one, two):
         keyed = [begin(store, submit(key="k")) for store in (one, two) for _ in range(5)]
         runs = await asyncio.gather(*keyed)
         assert len({run.id for run in runs}) == 1
@@ -166,14 +161,12 @@ def test_one_chat_is_begun_by_one_of_two_stores(database: Database) -> None:
         begun = await asyncio.gather(*others, return_exceptions=True)
         assert sum(isinstance(outcome, Run) for outcome in begun) == 1
 
-    database.two_stores(scenario)
-
 
 # Leases
 
 
-def test_a_lease_is_told_in_the_time_of_the_database(database: Database) -> None:
-    async def scenario(store: PostgresStorage) -> None:
+async def test_a_lease_is_told_in_the_time_of_the_database(database: Database) -> None:
+    async with database.one_store() as store:
         ((before,),) = await database.fetch(f"SELECT {NOW}")
         run = await begin(store)
         ((after,),) = await database.fetch(f"SELECT {NOW}")
@@ -181,8 +174,6 @@ def test_a_lease_is_told_in_the_time_of_the_database(database: Database) -> None
         # What it was told was on its way for a while: at least since the store was opened.
         assert run.lease_until <= after + 3_600_000
         assert before - run.started_at < SECONDS * 1000
-
-    database.one_store(scenario)
     wrong = DatabaseClock(Settings(lease_seconds=1))
     wrong.hear(5_000)
     assert 5_000 <= wrong.now() < 5_000 + SECONDS * 1000, "whatever this machine says"
@@ -192,36 +183,31 @@ def test_a_lease_is_told_in_the_time_of_the_database(database: Database) -> None
 # The writer
 
 
-def test_what_many_runs_say_is_committed_together(database: Database) -> None:
-    async def scenario(store: PostgresStorage) -> None:
+async def test_what_many_runs_say_is_committed_together(database: Database) -> None:
+    async with database.one_store() as store:
         runs = [await begin(store, submit(chat_id=f"c{n}")) for n in range(100)]
         await asyncio.gather(*(say(store, run, *BEGINNING) for run in runs))
         ((commits,),) = await database.fetch("SELECT count(DISTINCT xmin::text) FROM mobox.event")
         assert commits < 20
 
-    database.one_store(scenario)
+
+async def test_closing_commits_what_is_pending(database: Database) -> None:
+    store = await PostgresStorage.open(await database.url(), SETTINGS)
+    run = await begin(store)
+    pending = [asyncio.create_task(say(store, run, *words(str(n)))) for n in range(50)]
+    await asyncio.sleep(0)
+    await store.close()
+    await asyncio.gather(*pending)
+    with pytest.raises(StorageError, match="closed"):
+        await say(store, run, DONE)
+    with pytest.raises(StorageError, match="closed"):
+        await store.run("ann", run.id)
+    await store.close()
+    assert await database.fetch("SELECT tail_seq FROM mobox.run") == [(50,)]
 
 
-def test_closing_commits_what_is_pending(database: Database) -> None:
-    async def scenario() -> None:
-        store = await PostgresStorage.open(await database.url(), SETTINGS)
-        run = await begin(store)
-        pending = [asyncio.create_task(say(store, run, *words(str(n)))) for n in range(50)]
-        await asyncio.sleep(0)
-        await store.close()
-        await asyncio.gather(*pending)
-        with pytest.raises(StorageError, match="closed"):
-            await say(store, run, DONE)
-        with pytest.raises(StorageError, match="closed"):
-            await store.run("ann", run.id)
-        await store.close()
-        assert await database.fetch("SELECT tail_seq FROM mobox.run") == [(50,)]
-
-    asyncio.run(scenario())
-
-
-def test_a_caller_that_goes_away_loses_nothing(database: Database) -> None:
-    async def scenario(store: PostgresStorage) -> None:
+async def test_a_caller_that_goes_away_loses_nothing(database: Database) -> None:
+    async with database.one_store() as store:
         run = await begin(store)
         task = asyncio.create_task(say(store, run, *BEGINNING))
         await asyncio.sleep(0)
@@ -230,37 +216,33 @@ def test_a_caller_that_goes_away_loses_nothing(database: Database) -> None:
         assert seqs(await say(store, run, *words("a"), DONE)) == [3, 4]
         assert seqs(await store.read(run.id)) == [1, 2, 3, 4]
 
-    database.one_store(scenario)
 
-
-def test_what_the_database_refuses_fails_alone(postgres: Databases) -> None:
+async def test_what_the_database_refuses_fails_alone(postgres: Databases) -> None:
     refuse = """
     CREATE FUNCTION mobox.refuse() RETURNS trigger LANGUAGE plpgsql AS
         $$BEGIN RAISE EXCEPTION 'no'; END$$;
     CREATE TRIGGER refusal BEFORE INSERT ON mobox.event FOR EACH ROW
         WHEN (position('bad'::bytea IN NEW.events) > 0) EXECUTE FUNCTION mobox.refuse();
     """
-
-    async def scenario() -> None:
-        url = await postgres.blank()
-        store = await PostgresStorage.open(url, SETTINGS)
-        connection = await asyncpg.connect(url)
-        await connection.execute(refuse)
-        await connection.close()
-        runs = [await begin(store, submit(chat_id=f"c{n}")) for n in range(3)]
-        said = ("good", "bad", "fine")
-        appends = (say(store, run, *words(text)) for run, text in zip(runs, said, strict=True))
-        outcomes = await asyncio.gather(*appends, return_exceptions=True)
-        assert [isinstance(outcome, StorageError) for outcome in outcomes] == [False, True, False]
-        assert [len(await store.read(run.id)) for run in runs] == [1, 0, 1]
-        assert seqs(await say(store, runs[1], *words("again"))) == [1]
-        await store.close()
-
-    asyncio.run(scenario())
+    url = await postgres.blank()
+    store = await PostgresStorage.open(url, SETTINGS)
+    connection = await asyncpg.connect(url)
+    await connection.execute(refuse)
+    await connection.close()
+    runs = [await begin(store, submit(chat_id=f"c{n}")) for n in range(3)]
+    said = ("good", "bad", "fine")
+    appends = (say(store, run, *words(text)) for run, text in zip(runs, said, strict=True))
+    outcomes = await asyncio.gather(*appends, return_exceptions=True)
+    assert [isinstance(outcome, StorageError) for outcome in outcomes] == [False, True, False]
+    assert [len(await store.read(run.id)) for run in runs] == [1, 0, 1]
+    assert seqs(await say(store, runs[1], *words("again"))) == [1]
+    await store.close()
 
 
-def test_who_is_frozen_while_it_begins_a_turn_holds_up_its_chat_alone(database: Database) -> None:
-    async def scenario(store: PostgresStorage) -> None:
+async def test_who_is_frozen_while_it_begins_a_turn_holds_up_its_chat_alone(
+    database: Database,
+) -> None:
+    async with database.one_store() as store:
         frozen, other = await begin(store), await begin(store, submit(chat_id="other"))
         connection = await asyncpg.connect(await database.url())
         async with connection.transaction():
@@ -273,14 +255,12 @@ def test_who_is_frozen_while_it_begins_a_turn_holds_up_its_chat_alone(database: 
         assert seqs(await ends) == [3]
         await connection.close()
 
-    database.one_store(scenario)
-
 
 # What is stored
 
 
-def test_a_page_of_a_log_has_a_bound_in_bytes(database: Database) -> None:
-    async def scenario(store: PostgresStorage) -> None:
+async def test_a_page_of_a_log_has_a_bound_in_bytes(database: Database) -> None:
+    async with database.one_store() as store:
         run = await begin(store)
         await say(store, run, *words(*["w"] * 1000))
         for _ in range(9):
@@ -292,11 +272,11 @@ def test_a_page_of_a_log_has_a_bound_in_bytes(database: Database) -> None:
         assert max(lengths) <= PAGE
         assert seqs(await store.read(run.id, 1000)) == [1001, 1002, 1003], "256 KB, and one more"
 
-    database.one_store(scenario)
 
-
-def test_parts_and_metadata_are_json_that_the_database_understands(database: Database) -> None:
-    async def scenario(store: PostgresStorage) -> None:
+async def test_parts_and_metadata_are_json_that_the_database_understands(
+    database: Database,
+) -> None:
+    async with database.one_store() as store:
         run = await begin(store)
         await say(store, run, Start(framework="demo"), Status(message="Thinking"), DONE)
         await ids_of(store)
@@ -305,11 +285,9 @@ def test_parts_and_metadata_are_json_that_the_database_understands(database: Dat
         told = await database.fetch(f"{find} FROM mobox.message ORDER BY n")
         assert told == [("Hello", None), ("Thinking", "Thinking")]
 
-    database.one_store(scenario)
 
-
-def test_a_fold_is_made_again_where_it_cannot_be_read(database: Database) -> None:
-    async def scenario(store: PostgresStorage) -> None:
+async def test_a_fold_is_made_again_where_it_cannot_be_read(database: Database) -> None:
+    async with database.one_store() as store:
         await turn(store, "Hello", "Hi")
         await ids_of(store)
         await store.chats("ann", query="after the fold is kept")
@@ -319,13 +297,12 @@ def test_a_fold_is_made_again_where_it_cannot_be_read(database: Database) -> Non
         assert isinstance(body, Message)
         assert body.content == "Hi"
 
-    database.one_store(scenario)
 
-
-def test_zero_bytes_are_kept_where_they_may_be_and_refused_in_names(database: Database) -> None:
+async def test_zero_bytes_are_kept_where_they_may_be_and_refused_in_names(
+    database: Database,
+) -> None:
     """PostgreSQL has no room for them in texts, nor in what it understands of JSON."""
-
-    async def scenario(store: PostgresStorage) -> None:
+    async with database.one_store() as store:
         await turn(store, "zero \0 byte", "so \0 what")
         for _ in range(2):  # the second time out of the cache
             said, answer = (await store.history("ann", "chat")).messages
@@ -340,5 +317,3 @@ def test_zero_bytes_are_kept_where_they_may_be_and_refused_in_names(database: Da
         for request in (submit(chat_id="\0"), submit(message_id="\0"), submit(key="\0")):
             with pytest.raises(InvalidRequest):
                 await begin(store, request)
-
-    database.one_store(scenario)

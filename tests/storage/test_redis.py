@@ -6,10 +6,9 @@ import asyncio
 import logging
 import sys
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,6 @@ from mobox.storage.redis import RedisNotifier
 from storage.conformance import (
     BEGINNING,
     DONE,
-    SECONDS,
     FollowingConformance,
     begin,
     collect,
@@ -31,7 +29,7 @@ from storage.conformance import (
     words,
 )
 from valkey_server import Valkey
-from waiting import until, wait_until
+from waiting import until
 
 NEWS_ONLY = Settings(poll_seconds=3600, lease_seconds=3600)
 WATCHFUL = Settings(poll_seconds=0.02, lease_seconds=3600)
@@ -56,12 +54,10 @@ class Stage:
         return one, two
 
 
-def run(folder: Path, scenario: Callable[[Stage], Coroutine[Any, Any, None]]) -> None:
-    async def limited() -> None:
-        async with asyncio.timeout(SECONDS), AsyncExitStack() as stack:
-            await scenario(Stage(folder, stack))
-
-    asyncio.run(limited())
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
+    async with AsyncExitStack() as stack:
+        yield Stage(tmp_path, stack)
 
 
 class TestSqliteWithValkey(FollowingConformance):
@@ -76,132 +72,116 @@ class TestSqliteWithValkey(FollowingConformance):
 # What is told
 
 
-def test_a_follower_is_told_of_what_another_store_writes(tmp_path: Path, valkey: Valkey) -> None:
-    async def scenario(stage: Stage) -> None:
-        one, two = await stage.two(valkey.url)
-        begun = await begin(one)
-        followers = [asyncio.create_task(collect(two.follow(begun.id))) for _ in range(3)]
-        for n in range(20):
-            await say(one, begun, *words(str(n)))
-            assert (await two.beyond(begun.id, n)).tail > n
-        await say(one, begun, DONE)
-        for follower in followers:
-            assert seqs(await follower) == list(range(1, 22))
+async def test_a_follower_is_told_of_what_another_store_writes(
+    valkey: Valkey, stage: Stage
+) -> None:
+    one, two = await stage.two(valkey.url)
+    begun = await begin(one)
+    followers = [asyncio.create_task(collect(two.follow(begun.id))) for _ in range(3)]
+    for n in range(20):
+        await say(one, begun, *words(str(n)))
+        assert (await two.beyond(begun.id, n)).tail > n
+    await say(one, begun, DONE)
+    for follower in followers:
+        assert seqs(await follower) == list(range(1, 22))
 
-    run(tmp_path, scenario)
+
+async def test_who_waits_for_a_run_is_told_that_another_store_began_it(
+    valkey: Valkey, stage: Stage
+) -> None:
+    one, two = await stage.two(valkey.url)
+    first = asyncio.create_task(two.run_after("ann", "chat", None))
+    await asyncio.sleep(0)
+    begun = await turn(one, "One", "1")
+    assert (await first).id == begun.id
+    later = asyncio.create_task(two.run_after("ann", "chat", begun.id))
+    await asyncio.sleep(0)
+    assert (await turn(one, "Two", "2", "u2")).id == (await later).id
 
 
-def test_who_waits_for_a_run_is_told_that_another_store_began_it(
+async def test_who_reads_a_log_is_told_that_another_store_deleted_it(
+    valkey: Valkey, stage: Stage
+) -> None:
+    one, two = await stage.two(valkey.url)
+    begun = await begin(one)
+    follower = asyncio.create_task(collect(two.follow(begun.id)))
+    waiting = asyncio.create_task(two.run_after("ann", "chat", begun.id))
+    await say(one, begun, *BEGINNING)
+    await two.beyond(begun.id, 1)
+    await one.delete("ann", "chat")
+    with pytest.raises(RunNotFound):
+        await follower
+    with pytest.raises(LogDeleted):
+        await waiting
+
+
+async def test_everybody_is_told_that_a_run_is_to_stop(valkey: Valkey, stage: Stage) -> None:
+    one, two = await stage.two(valkey.url)
+    told = Counter[str]()
+    one.when_work(lambda: told.update(["one"]))
+    two.when_work(lambda: told.update(["two"]))
+    begun = await begin(one)
+    assert not told
+    await two.request_stop("ann", begun.id)
+    await until(lambda: told["one"])
+    assert [run.id for run in await one.stopping()] == [begun.id]
+    await two.request_stop("ann", begun.id)
+    await until(lambda: told["one"] == 2)
+    assert told == {"one": 2, "two": 2}, "nobody hears himself twice"
+
+
+async def test_what_was_told_last_is_heard_although_its_teller_leaves(valkey: Valkey) -> None:
+    one, two = RedisNotifier(valkey.url, "last"), RedisNotifier(valkey.url, "last")
+    told: list[RunNotice] = []
+    one.listen(lambda news: None)
+    two.listen(told.append)
+    await until(lambda: one.is_healthy and two.is_healthy)
+    one.tell(RunNotice(chats=("last words",)))
+    await one.close()
+    await until(lambda: RunNotice(chats=("last words",)) in told)
+    await two.close()
+
+
+async def test_the_last_words_of_a_store_that_closes_are_heard(
+    valkey: Valkey, stage: Stage
+) -> None:
+    one, two = await stage.two(valkey.url)
+    begun = await begin(one)
+    follower = asyncio.create_task(collect(two.follow(begun.id)))
+    last = asyncio.create_task(say(one, begun, *BEGINNING, DONE))
+    await asyncio.sleep(0)
+    await one.close()
+    assert seqs(await last) == seqs(await follower) == [1, 2, 3]
+
+
+async def test_two_databases_on_one_valkey_do_not_hear_each_other(
+    valkey: Valkey, stage: Stage
+) -> None:
+    before = valkey.channels
+    one, two = await stage.two(valkey.url)
+    other, another = [await stage.open(valkey.url, name="other") for _ in range(2)]
+    await until(lambda: other.wake_ups == another.wake_ups == "up")
+    assert len({*valkey.channels} - {*before}) == 2
+    told = Counter[str]()
+    two.when_work(lambda: told.update(["two"]))
+    another.when_work(lambda: told.update(["another"]))
+    await one.request_stop("ann", (await begin(one)).id)
+    await until(lambda: told["two"])
+    await other.request_stop("ann", (await begin(other)).id)
+    await until(lambda: told["another"])
+    assert told == {"two": 1, "another": 1}
+
+
+async def test_a_channel_is_named_after_its_database_and_a_prefix(
     tmp_path: Path, valkey: Valkey
 ) -> None:
-    async def scenario(stage: Stage) -> None:
-        one, two = await stage.two(valkey.url)
-        first = asyncio.create_task(two.run_after("ann", "chat", None))
-        await asyncio.sleep(0)
-        begun = await turn(one, "One", "1")
-        assert (await first).id == begun.id
-        later = asyncio.create_task(two.run_after("ann", "chat", begun.id))
-        await asyncio.sleep(0)
-        assert (await turn(one, "Two", "2", "u2")).id == (await later).id
-
-    run(tmp_path, scenario)
-
-
-def test_who_reads_a_log_is_told_that_another_store_deleted_it(
-    tmp_path: Path, valkey: Valkey
-) -> None:
-    async def scenario(stage: Stage) -> None:
-        one, two = await stage.two(valkey.url)
-        begun = await begin(one)
-        follower = asyncio.create_task(collect(two.follow(begun.id)))
-        waiting = asyncio.create_task(two.run_after("ann", "chat", begun.id))
-        await say(one, begun, *BEGINNING)
-        await two.beyond(begun.id, 1)
-        await one.delete("ann", "chat")
-        with pytest.raises(RunNotFound):
-            await follower
-        with pytest.raises(LogDeleted):
-            await waiting
-
-    run(tmp_path, scenario)
-
-
-def test_everybody_is_told_that_a_run_is_to_stop(tmp_path: Path, valkey: Valkey) -> None:
-    async def scenario(stage: Stage) -> None:
-        one, two = await stage.two(valkey.url)
-        told = Counter[str]()
-        one.when_work(lambda: told.update(["one"]))
-        two.when_work(lambda: told.update(["two"]))
-        begun = await begin(one)
-        assert not told
-        await two.request_stop("ann", begun.id)
-        await until(lambda: told["one"])
-        assert [run.id for run in await one.stopping()] == [begun.id]
-        await two.request_stop("ann", begun.id)
-        await until(lambda: told["one"] == 2)
-        assert told == {"one": 2, "two": 2}, "nobody hears himself twice"
-
-    run(tmp_path, scenario)
-
-
-def test_what_was_told_last_is_heard_although_its_teller_leaves(valkey: Valkey) -> None:
-    async def scenario() -> None:
-        one, two = RedisNotifier(valkey.url, "last"), RedisNotifier(valkey.url, "last")
-        told: list[RunNotice] = []
-        one.listen(lambda news: None)
-        two.listen(told.append)
-        await until(lambda: one.is_healthy and two.is_healthy)
-        one.tell(RunNotice(chats=("last words",)))
-        await one.close()
-        await until(lambda: RunNotice(chats=("last words",)) in told)
-        await two.close()
-
-    asyncio.run(scenario())
-
-
-def test_the_last_words_of_a_store_that_closes_are_heard(tmp_path: Path, valkey: Valkey) -> None:
-    async def scenario(stage: Stage) -> None:
-        one, two = await stage.two(valkey.url)
-        begun = await begin(one)
-        follower = asyncio.create_task(collect(two.follow(begun.id)))
-        last = asyncio.create_task(say(one, begun, *BEGINNING, DONE))
-        await asyncio.sleep(0)
-        await one.close()
-        assert seqs(await last) == seqs(await follower) == [1, 2, 3]
-
-    run(tmp_path, scenario)
-
-
-def test_two_databases_on_one_valkey_do_not_hear_each_other(tmp_path: Path, valkey: Valkey) -> None:
-    async def scenario(stage: Stage) -> None:
-        before = valkey.channels
-        one, two = await stage.two(valkey.url)
-        other, another = [await stage.open(valkey.url, name="other") for _ in range(2)]
-        await until(lambda: other.wake_ups == another.wake_ups == "up")
-        assert len({*valkey.channels} - {*before}) == 2
-        told = Counter[str]()
-        two.when_work(lambda: told.update(["two"]))
-        another.when_work(lambda: told.update(["another"]))
-        await one.request_stop("ann", (await begin(one)).id)
-        await until(lambda: told["two"])
-        await other.request_stop("ann", (await begin(other)).id)
-        await until(lambda: told["another"])
-        assert told == {"two": 1, "another": 1}
-
-    run(tmp_path, scenario)
-
-
-def test_a_channel_is_named_after_its_database_and_a_prefix(tmp_path: Path, valkey: Valkey) -> None:
     names: list[str] = []
-
-    async def scenario(stage: Stage) -> None:
-        before = valkey.channels
-        await stage.two(valkey.url, Settings(channel_prefix="team:a"))
-        names.extend({*valkey.channels} - {*before})
-
     for _ in range(2):
-        run(tmp_path, scenario)
-        wait_until(lambda: names[-1] not in valkey.channels)
+        async with AsyncExitStack() as stack:
+            before = valkey.channels
+            await Stage(tmp_path, stack).two(valkey.url, Settings(channel_prefix="team:a"))
+            names.extend({*valkey.channels} - {*before})
+        await until(lambda: names[-1] not in valkey.channels)
     assert len(names) == 2
     assert len({*names}) == 1
     assert names[0].startswith("team:a:news:")
@@ -222,31 +202,32 @@ GARBAGE = [
 ]
 
 
-def test_what_strangers_say_on_the_channel_changes_nothing(tmp_path: Path, valkey: Valkey) -> None:
-    async def scenario(stage: Stage) -> None:
-        before = valkey.channels
-        one, two = await stage.two(valkey.url)
-        (channel,) = {*valkey.channels} - {*before}
-        begun = await begin(one)
-        follower = asyncio.create_task(collect(two.follow(begun.id)))
-        for n, message in enumerate(GARBAGE):
-            said = message.replace(b"RUN", begun.id.encode())
-            await asyncio.to_thread(valkey.publish, channel, said)
-            await say(one, begun, *words(str(n)))
-            assert await two.beyond(begun.id, n) == (await one.beyond(begun.id, n))
-        await say(one, begun, DONE)
-        assert seqs(await follower) == list(range(1, len(GARBAGE) + 2))
-
-    run(tmp_path, scenario)
+async def test_what_strangers_say_on_the_channel_changes_nothing(
+    valkey: Valkey, stage: Stage
+) -> None:
+    before = valkey.channels
+    one, two = await stage.two(valkey.url)
+    (channel,) = {*valkey.channels} - {*before}
+    begun = await begin(one)
+    follower = asyncio.create_task(collect(two.follow(begun.id)))
+    for n, message in enumerate(GARBAGE):
+        said = message.replace(b"RUN", begun.id.encode())
+        await asyncio.to_thread(valkey.publish, channel, said)
+        await say(one, begun, *words(str(n)))
+        assert await two.beyond(begun.id, n) == (await one.beyond(begun.id, n))
+    await say(one, begun, DONE)
+    assert seqs(await follower) == list(range(1, len(GARBAGE) + 2))
 
 
 # Where it is not
 
 
-def test_a_store_opens_where_valkey_is_not_and_hears_as_soon_as_it_is(
+async def test_a_store_opens_where_valkey_is_not_and_hears_as_soon_as_it_is(
     tmp_path: Path, own_valkey: Valkey, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def scenario(stage: Stage) -> None:
+    caplog.set_level(logging.INFO, "mobox.storage")
+    async with AsyncExitStack() as stack:
+        stage = Stage(tmp_path, stack)
         own_valkey.kill()
         stores = [await stage.open(own_valkey.url, WATCHFUL) for _ in range(2)]
         one, two = stores
@@ -259,124 +240,103 @@ def test_a_store_opens_where_valkey_is_not_and_hears_as_soon_as_it_is(
         await until(lambda: {store.wake_ups for store in stores} == {"up"})
         await say(one, begun, DONE)
         assert seqs(await follower) == [1, 2, 3]
-
-    with caplog.at_level(logging.INFO, "mobox.storage"):
-        run(tmp_path, scenario)
     said = Counter(record.message.partition(" notifications")[0] for record in caplog.records)
     assert said == {"cannot receive": 2, "cannot send": 2, "can receive": 2, "can send": 2}
 
 
-def test_what_was_said_while_valkey_was_gone_is_found_when_it_is_back(
-    tmp_path: Path, own_valkey: Valkey
+async def test_what_was_said_while_valkey_was_gone_is_found_when_it_is_back(
+    own_valkey: Valkey, stage: Stage
 ) -> None:
-    async def scenario(stage: Stage) -> None:
-        one, two = await stage.two(own_valkey.url)
-        begun = await begin(one)
-        follower = asyncio.create_task(collect(two.follow(begun.id)))
-        waiting = asyncio.create_task(two.run_after("ann", "other", None))
-        await say(one, begun, *BEGINNING)
-        await two.beyond(begun.id, 1)
-        own_valkey.kill()
-        await say(one, begun, *words("unheard"))
-        other = await begin(one, submit(chat_id="other"))
-        own_valkey.recover()
-        assert (await two.beyond(begun.id, 2)).tail == 3
-        assert (await waiting).id == other.id
-        await until(lambda: one.wake_ups == two.wake_ups == "up")
-        await say(one, begun, DONE)
-        assert seqs(await follower) == [1, 2, 3, 4]
-
-    run(tmp_path, scenario)
+    one, two = await stage.two(own_valkey.url)
+    begun = await begin(one)
+    follower = asyncio.create_task(collect(two.follow(begun.id)))
+    waiting = asyncio.create_task(two.run_after("ann", "other", None))
+    await say(one, begun, *BEGINNING)
+    await two.beyond(begun.id, 1)
+    own_valkey.kill()
+    await say(one, begun, *words("unheard"))
+    other = await begin(one, submit(chat_id="other"))
+    own_valkey.recover()
+    assert (await two.beyond(begun.id, 2)).tail == 3
+    assert (await waiting).id == other.id
+    await until(lambda: one.wake_ups == two.wake_ups == "up")
+    await say(one, begun, DONE)
+    assert seqs(await follower) == [1, 2, 3, 4]
 
 
-def test_what_a_store_said_that_is_gone_is_found_when_valkey_is_back(
-    tmp_path: Path, own_valkey: Valkey
+async def test_what_a_store_said_that_is_gone_is_found_when_valkey_is_back(
+    own_valkey: Valkey, stage: Stage
 ) -> None:
-    async def scenario(stage: Stage) -> None:
-        one, two = await stage.two(own_valkey.url)
-        begun = await begin(one)
-        follower = asyncio.create_task(collect(two.follow(begun.id)))
-        waiting = asyncio.create_task(two.run_after("ann", "other", None))
-        await say(one, begun, *BEGINNING)
-        await two.beyond(begun.id, 1)
-        own_valkey.kill()
-        await until(lambda: one.wake_ups == two.wake_ups == "down")
-        await say(one, begun, DONE)
-        other = await begin(one, submit(chat_id="other"))
-        await one.close()  # and nobody is left who could tell
-        own_valkey.recover()
-        assert seqs(await follower) == [1, 2, 3]
-        assert (await waiting).id == other.id
-
-    run(tmp_path, scenario)
+    one, two = await stage.two(own_valkey.url)
+    begun = await begin(one)
+    follower = asyncio.create_task(collect(two.follow(begun.id)))
+    waiting = asyncio.create_task(two.run_after("ann", "other", None))
+    await say(one, begun, *BEGINNING)
+    await two.beyond(begun.id, 1)
+    own_valkey.kill()
+    await until(lambda: one.wake_ups == two.wake_ups == "down")
+    await say(one, begun, DONE)
+    other = await begin(one, submit(chat_id="other"))
+    await one.close()  # and nobody is left who could tell
+    own_valkey.recover()
+    assert seqs(await follower) == [1, 2, 3]
+    assert (await waiting).id == other.id
 
 
-def test_who_could_not_tell_does_so_later(tmp_path: Path, valkey: Valkey) -> None:
-    async def scenario(stage: Stage) -> None:
-        valkey.ask("ACL", "SETUSER", "mute", "reset", "on", ">secret", "+@all", "&*", "-publish")
-        one, two = await stage.open(valkey.address("mute:secret")), await stage.open(valkey.url)
-        await until(lambda: (one.wake_ups, two.wake_ups) == ("down", "up"))
-        begun = await begin(one)
-        await say(one, begun, *BEGINNING)
-        batches = two.follow(begun.id)
-        assert seqs(await anext(batches)) == [1, 2]  # from here on `two` waits to be told
-        await say(one, begun, DONE)
-        refused = valkey.refused_publishes
-        await until(lambda: valkey.refused_publishes > refused + 1)  # it tried, and keeps trying
-        valkey.ask("ACL", "SETUSER", "mute", "+publish")
-        assert seqs(await anext(batches)) == [3]
-
-    run(tmp_path, scenario)
+async def test_who_could_not_tell_does_so_later(valkey: Valkey, stage: Stage) -> None:
+    valkey.ask("ACL", "SETUSER", "mute", "reset", "on", ">secret", "+@all", "&*", "-publish")
+    one, two = await stage.open(valkey.address("mute:secret")), await stage.open(valkey.url)
+    await until(lambda: (one.wake_ups, two.wake_ups) == ("down", "up"))
+    begun = await begin(one)
+    await say(one, begun, *BEGINNING)
+    batches = two.follow(begun.id)
+    assert seqs(await anext(batches)) == [1, 2]  # from here on `two` waits to be told
+    await say(one, begun, DONE)
+    refused = valkey.refused_publishes
+    await until(lambda: valkey.refused_publishes > refused + 1)  # it tried, and keeps trying
+    valkey.ask("ACL", "SETUSER", "mute", "+publish")
+    assert seqs(await anext(batches)) == [3]
 
 
 @pytest.mark.parametrize("rules", ["-subscribe", "-publish", "resetchannels"])
-def test_who_may_not_hear_or_tell_looks_for_news(
-    tmp_path: Path, valkey: Valkey, rules: str
+async def test_who_may_not_hear_or_tell_looks_for_news(
+    valkey: Valkey, rules: str, stage: Stage
 ) -> None:
-    async def scenario(stage: Stage) -> None:
-        valkey.ask("ACL", "SETUSER", "deaf", "reset", "on", ">secret", "+@all", "&*", rules)
-        stores = [await stage.open(valkey.address("deaf:secret"), WATCHFUL) for _ in range(2)]
-        one, two = stores
-        begun = await begin(one)
-        follower = asyncio.create_task(collect(two.follow(begun.id)))
-        await say(one, begun, *BEGINNING)
-        await two.beyond(begun.id, 1)
-        await until(lambda: {store.wake_ups for store in stores} == {"down"})
-        valkey.ask("ACL", "SETUSER", "deaf", "+@all", "allchannels")
-        await until(lambda: {store.wake_ups for store in stores} == {"up"})
-        await say(one, begun, DONE)
-        assert seqs(await follower) == [1, 2, 3]
-
-    run(tmp_path, scenario)
+    valkey.ask("ACL", "SETUSER", "deaf", "reset", "on", ">secret", "+@all", "&*", rules)
+    stores = [await stage.open(valkey.address("deaf:secret"), WATCHFUL) for _ in range(2)]
+    one, two = stores
+    begun = await begin(one)
+    follower = asyncio.create_task(collect(two.follow(begun.id)))
+    await say(one, begun, *BEGINNING)
+    await two.beyond(begun.id, 1)
+    await until(lambda: {store.wake_ups for store in stores} == {"down"})
+    valkey.ask("ACL", "SETUSER", "deaf", "+@all", "allchannels")
+    await until(lambda: {store.wake_ups for store in stores} == {"up"})
+    await say(one, begun, DONE)
+    assert seqs(await follower) == [1, 2, 3]
 
 
-def test_few_rights_are_enough(tmp_path: Path, valkey: Valkey) -> None:
+async def test_few_rights_are_enough(valkey: Valkey, stage: Stage) -> None:
     rights = ("+subscribe", "+publish", "+ping", "&mobox:news:*")
     valkey.ask("ACL", "SETUSER", "modest", "reset", "on", ">secret", *rights)
-
-    async def scenario(stage: Stage) -> None:
-        one, two = await stage.two(valkey.address("modest:secret"))
-        begun = await begin(one)
-        await say(one, begun, *BEGINNING, DONE)
-        assert seqs(await collect(two.follow(begun.id))) == [1, 2, 3]
-
-    run(tmp_path, scenario)
+    one, two = await stage.two(valkey.address("modest:secret"))
+    begun = await begin(one)
+    await say(one, begun, *BEGINNING, DONE)
+    assert seqs(await collect(two.follow(begun.id))) == [1, 2, 3]
 
 
-def test_a_wrong_password_is_told_to_nobody_and_may_become_right(
+async def test_a_wrong_password_is_told_to_nobody_and_may_become_right(
     tmp_path: Path, valkey: Valkey, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def scenario(stage: Stage) -> None:
+    async with AsyncExitStack() as stack:
         valkey.ask("ACL", "SETUSER", "eve", "reset", "on", ">right", "+@all", "&*")
-        one = await stage.open(valkey.address("eve:hunter2"), WATCHFUL)
+        one = await Stage(tmp_path, stack).open(valkey.address("eve:hunter2"), WATCHFUL)
         await until(lambda: len(caplog.records) == 2)
         assert one.wake_ups == "down"
         begun = await turn(one, "Hello", "Hi")
         assert seqs(await collect(one.follow(begun.id))) == [1, 2, 3, 4, 5]
         valkey.ask("ACL", "SETUSER", "eve", ">hunter2")
         await until(lambda: one.wake_ups == "up")
-
-    run(tmp_path, scenario)
     assert len(caplog.records) == 2, "once for receiving, once for sending"
     assert "invalid username-password pair" in caplog.text
     assert "hunter2" not in caplog.text
@@ -386,26 +346,23 @@ def test_a_wrong_password_is_told_to_nobody_and_may_become_right(
 
 
 @pytest.mark.parametrize("url", ["http://x", "redis://:hunter2/hunter2@host", "hunter2"])
-def test_what_is_no_address_is_refused_without_its_password(tmp_path: Path, url: str) -> None:
+async def test_what_is_no_address_is_refused_without_its_password(tmp_path: Path, url: str) -> None:
     with pytest.raises(InvalidSetting) as refused:
-        asyncio.run(open_storage(f"sqlite:///{tmp_path}/mobox.db", None, url))
+        await open_storage(f"sqlite:///{tmp_path}/mobox.db", None, url)
     assert str(refused.value) == "redis_url=***: not a Redis URL"
 
 
-def test_without_the_client_the_message_says_what_to_install(
+async def test_without_the_client_the_message_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "redis"]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "mobox.storage.redis", raising=False)
     with pytest.raises(NotInstalled, match=r"Redis needs redis.*: pip install '\.\[redis\]'"):
-        asyncio.run(open_storage(f"sqlite:///{tmp_path}/mobox.db", None, "redis://localhost"))
+        await open_storage(f"sqlite:///{tmp_path}/mobox.db", None, "redis://localhost")
 
 
-def test_a_store_that_nobody_shares_needs_no_news() -> None:
-    async def scenario() -> None:
-        store = await open_storage("memory:", None, "redis://localhost:1")
-        assert store.wake_ups == "none"
-        await store.close()
-
-    asyncio.run(scenario())
+async def test_a_store_that_nobody_shares_needs_no_news() -> None:
+    store = await open_storage("memory:", None, "redis://localhost:1")
+    assert store.wake_ups == "none"
+    await store.close()

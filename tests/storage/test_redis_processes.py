@@ -15,7 +15,7 @@ from mobox.storage import Settings, open_storage
 from mobox.storage.log import RunId
 from storage.conformance import SECONDS, collect, seqs
 from valkey_server import Valkey
-from waiting import run, until
+from waiting import until
 
 TESTS = Path(__file__).parents[1]
 RUNS = 5
@@ -73,43 +73,41 @@ async def writing(url: str, redis_url: str) -> AsyncIterator[Writer]:
     [None, Valkey.kill, Valkey.sleep, Valkey.hold_up],
     ids=["none", "killed", "asleep", "held up"],
 )
-def test_nothing_is_lost_or_doubled_whatever_happens_to_valkey(
+@pytest.mark.time_limit(SECONDS)
+async def test_nothing_is_lost_or_doubled_whatever_happens_to_valkey(
     tmp_path: Path, own_valkey: Valkey, trouble: Callable[[Valkey], None] | None
 ) -> None:
-    async def scenario() -> None:
-        url = f"sqlite:///{tmp_path}/mobox.db"
-        patience = 3600 if trouble is None else 0.05  # without trouble news is enough
-        store = await open_storage(url, Settings(poll_seconds=patience), own_valkey.url)
-        async with writing(url, own_valkey.url) as writer:
-            followers = [
-                asyncio.create_task(collect(store.follow(run_id))) for run_id in writer.run_ids
-            ]
+    url = f"sqlite:///{tmp_path}/mobox.db"
+    patience = 3600 if trouble is None else 0.05  # without trouble news is enough
+    store = await open_storage(url, Settings(poll_seconds=patience), own_valkey.url)
+    async with writing(url, own_valkey.url) as writer:
+        followers = [
+            asyncio.create_task(collect(store.follow(run_id))) for run_id in writer.run_ids
+        ]
 
-            async def all_hear(state: str) -> None:
-                await writer.do(f"hear {state}")
-                await until(lambda: store.wake_ups == state)
+        async def all_hear(state: str) -> None:
+            await writer.do(f"hear {state}")
+            await until(lambda: store.wake_ups == state)
 
-            async def all_is_read() -> None:
-                for run_id in writer.run_ids:
-                    await store.beyond(run_id, writer.written - 1)
+        async def all_is_read() -> None:
+            for run_id in writer.run_ids:
+                await store.beyond(run_id, writer.written - 1)
 
+        await all_hear("up")
+        await writer.write()
+        await all_is_read()
+        if trouble is not None:
+            await asyncio.to_thread(trouble, own_valkey)
+            await writer.write()  # nobody waits for Valkey: it answers no more
+            await all_is_read()
+            await all_hear("down")
+            await writer.write()
+            await all_is_read()
+            await asyncio.to_thread(own_valkey.recover)
             await all_hear("up")
-            await writer.write()
-            await all_is_read()
-            if trouble is not None:
-                await asyncio.to_thread(trouble, own_valkey)
-                await writer.write()  # nobody waits for Valkey: it answers no more
-                await all_is_read()
-                await all_hear("down")
-                await writer.write()
-                await all_is_read()
-                await asyncio.to_thread(own_valkey.recover)
-                await all_hear("up")
-            await writer.write()
-            await all_is_read()
-            await writer.do("end")
-            for follower in followers:
-                assert seqs(await follower) == list(range(1, writer.written + 2))
-        await store.close()
-
-    run(scenario(), SECONDS)
+        await writer.write()
+        await all_is_read()
+        await writer.do("end")
+        for follower in followers:
+            assert seqs(await follower) == list(range(1, writer.written + 2))
+    await store.close()

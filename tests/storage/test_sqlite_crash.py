@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import sqlite3
@@ -45,29 +44,25 @@ async def whole_log(store: SqliteStorage, run_id: RunId) -> list[LogEntry]:
 
 
 @pytest.mark.parametrize("acknowledgements", [1, 50, 400])
-def test_every_acknowledged_event_is_there_after_kill_9(
+async def test_every_acknowledged_event_is_there_after_kill_9(
     tmp_path: Path, acknowledgements: int
 ) -> None:
     path = tmp_path / "mobox.db"
     acknowledged = write_until_killed(path, acknowledgements)
-
-    async def check() -> None:
-        store = await SqliteStorage.open(path, Settings(clock=lambda: 2**50))
-        lost = await store.expired()
-        assert len(lost) == RUNS, "the leases of a dead process run out"
-        assert acknowledged.keys() <= {run.id for run in lost}
-        for run in lost:
-            entries = await whole_log(store, run.id)
-            assert [entry.seq for entry in entries] == list(range(1, run.tail_seq + 1))
-            assert run.tail_seq >= acknowledged.get(run.id, 0)
-            said = [e.event.delta for e in entries if isinstance(e.event, TextDelta)]
-            assert said == [f"{n} " for n in range(run.tail_seq)], "no batch is half there"
-            mine = await store.take_over(run.id, run.epoch)
-            await store.append(run.id, mine.epoch, [Done(reason="lost")], None)
-        assert await store.expired() == []
-        await store.close()
-
-    asyncio.run(check())
+    store = await SqliteStorage.open(path, Settings(clock=lambda: 2**50))
+    lost = await store.expired()
+    assert len(lost) == RUNS, "the leases of a dead process run out"
+    assert acknowledged.keys() <= {run.id for run in lost}
+    for run in lost:
+        entries = await whole_log(store, run.id)
+        assert [entry.seq for entry in entries] == list(range(1, run.tail_seq + 1))
+        assert run.tail_seq >= acknowledged.get(run.id, 0)
+        said = [e.event.delta for e in entries if isinstance(e.event, TextDelta)]
+        assert said == [f"{n} " for n in range(run.tail_seq)], "no batch is half there"
+        mine = await store.take_over(run.id, run.epoch)
+        await store.append(run.id, mine.epoch, [Done(reason="lost")], None)
+    assert await store.expired() == []
+    await store.close()
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []

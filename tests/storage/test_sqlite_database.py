@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import multiprocessing
 import os
 import signal
@@ -28,13 +27,10 @@ def names(connection: sqlite3.Connection) -> list[str]:
     return [name for (name,) in connection.execute("SELECT name FROM migration ORDER BY version")]
 
 
-def write_a_turn(path: Path) -> None:
-    async def write() -> None:
-        store = await SqliteStorage.open(path)
-        await turn(store, "Hello", "Hi")
-        await store.close()
-
-    asyncio.run(write())
+async def write_a_turn(path: Path) -> None:
+    store = await SqliteStorage.open(path)
+    await turn(store, "Hello", "Hi")
+    await store.close()
 
 
 def test_migrations_are_numbered_without_a_gap() -> None:
@@ -69,20 +65,16 @@ def test_what_was_deleted_before_that_was_noted_is_known_for_as_long_as_what_is_
     connection.close()
 
 
-def test_a_run_that_an_earlier_version_let_go_is_nobodys_still(tmp_path: Path) -> None:
+async def test_a_run_that_an_earlier_version_let_go_is_nobodys_still(tmp_path: Path) -> None:
     connection = connect(tmp_path / "mobox.db", Settings())
     migrate(connection, migrations()[:6])
     connection.execute("INSERT INTO chat VALUES (1, 'c', 'ann', 't', 1, 1, 0)")
     connection.execute(f"INSERT INTO run VALUES (1, 'r', 1, 'a', 'f', 'running', {LET_GO})")
     connection.close()
-
-    async def read() -> None:
-        store = await SqliteStorage.open(tmp_path / "mobox.db")
-        (lost,) = await store.expired()
-        assert (await store.take_over(lost.id, lost.epoch)).epoch == 2
-        await store.close()
-
-    asyncio.run(read())
+    store = await SqliteStorage.open(tmp_path / "mobox.db")
+    (lost,) = await store.expired()
+    assert (await store.take_over(lost.id, lost.epoch)).epoch == 2
+    await store.close()
 
 
 FEW_RUNS = {
@@ -110,16 +102,12 @@ def test_a_migration_is_applied_once(tmp_path: Path) -> None:
         connection.close()
 
 
-def test_what_was_stored_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+async def test_what_was_stored_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
     path = tmp_path / "mobox.db"
-    write_a_turn(path)
-
-    async def read() -> None:
-        store = await SqliteStorage.open(path)
-        assert len(await ids_of(store)) == 2
-        await store.close()
-
-    asyncio.run(read())
+    await write_a_turn(path)
+    store = await SqliteStorage.open(path)
+    assert len(await ids_of(store)) == 2
+    await store.close()
 
 
 def test_a_migration_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:
@@ -143,9 +131,9 @@ def die_in_a_migration(path: Path) -> None:
     migrate(connection, [*migrations(), Migration(LATER.version, "deadly", sql)])
 
 
-def test_a_process_that_dies_in_a_migration_leaves_nothing_of_it(tmp_path: Path) -> None:
+async def test_a_process_that_dies_in_a_migration_leaves_nothing_of_it(tmp_path: Path) -> None:
     path = tmp_path / "mobox.db"
-    write_a_turn(path)
+    await write_a_turn(path)
     process = multiprocessing.get_context("spawn").Process(target=die_in_a_migration, args=(path,))
     process.start()
     process.join()
@@ -205,14 +193,11 @@ def test_many_processes_open_a_new_database_at_once(tmp_path: Path) -> None:
     assert [process.exitcode for process in processes] == [0] * 4
 
 
-def test_a_url_names_a_store(tmp_path: Path) -> None:
-    async def check() -> None:
-        assert isinstance(await open_storage("memory:"), MemoryStorage)
-        store = await open_storage(f"sqlite:///{tmp_path}/mobox.db")
-        assert (tmp_path / "mobox.db").exists()
-        await store.close()
-        for url in ("sqlite:///", "mysql://somewhere", ""):
-            with pytest.raises(StorageError, match="known: memory:, sqlite:///PATH"):
-                await open_storage(url)
-
-    asyncio.run(check())
+async def test_a_url_names_a_store(tmp_path: Path) -> None:
+    assert isinstance(await open_storage("memory:"), MemoryStorage)
+    store = await open_storage(f"sqlite:///{tmp_path}/mobox.db")
+    assert (tmp_path / "mobox.db").exists()
+    await store.close()
+    for url in ("sqlite:///", "mysql://somewhere", ""):
+        with pytest.raises(StorageError, match="known: memory:, sqlite:///PATH"):
+            await open_storage(url)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -35,7 +36,7 @@ from storage.conformance import (
     begin,
     collect,
     ids_of,
-    play,
+    opened,
     say,
     seqs,
     submit,
@@ -43,17 +44,19 @@ from storage.conformance import (
     words,
 )
 
-Scenario = Callable[[SqliteStorage, SqliteStorage], Coroutine[Any, Any, None]]
+Stores: TypeAlias = AbstractAsyncContextManager[list[SqliteStorage]]
 
 
-def two_stores(path: Path, scenario: Scenario, settings: Settings | None = None) -> None:
-    """Run a scenario of two stores on one file, as two processes have them."""
+def two_stores(path: Path, settings: Settings | None = None) -> Stores:
+    """Two stores on one file, as two processes have them."""
     settings = settings or Settings(poll_seconds=0.01, lease_seconds=3600)
-    play(lambda: SqliteStorage.open(path, settings), scenario, stores=2)
+    return opened(lambda: SqliteStorage.open(path, settings), 2)
 
 
-def one_store(path: Path, scenario: Callable[[SqliteStorage], Coroutine[Any, Any, None]]) -> None:
-    two_stores(path, lambda store, _: scenario(store))
+@asynccontextmanager
+async def one_store(path: Path) -> AsyncIterator[SqliteStorage]:
+    async with two_stores(path) as (store, _):
+        yield store
 
 
 @pytest.fixture
@@ -64,8 +67,8 @@ def path(tmp_path: Path) -> Path:
 # Two stores
 
 
-def test_two_stores_write_to_one_file(path: Path) -> None:
-    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
+async def test_two_stores_write_to_one_file(path: Path) -> None:
+    async with two_stores(path) as (one, two):
         runs = [
             (store, await begin(store, submit(chat_id=f"c{n}{store is one}")))
             for n in range(5)
@@ -82,11 +85,9 @@ def test_two_stores_write_to_one_file(path: Path) -> None:
         ids = [entry.id for log in logs for entry in log]
         assert len(set(ids)) == len(ids)
 
-    two_stores(path, scenario)
 
-
-def test_who_waits_for_a_run_sees_that_another_store_begins_it(path: Path) -> None:
-    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
+async def test_who_waits_for_a_run_sees_that_another_store_begins_it(path: Path) -> None:
+    async with two_stores(path) as (one, two):
         first = asyncio.create_task(two.run_after("ann", "chat", None))
         await asyncio.sleep(0)
         run = await turn(one, "One", "1")
@@ -104,20 +105,8 @@ def test_who_waits_for_a_run_sees_that_another_store_begins_it(path: Path) -> No
         assert not other.done()
         other.cancel()
 
-    two_stores(path, scenario)
 
-
-def test_a_follower_sees_what_another_store_writes(path: Path) -> None:
-    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
-        run = await begin(one)
-        followers = [asyncio.create_task(collect(two.follow(run.id))) for _ in range(3)]
-        for n in range(20):
-            await say(one, run, *words(str(n)))
-        assert seqs(await collect_some(two, run, 15)) == [16, 17, 18, 19, 20]
-        await say(one, run, DONE)
-        for follower in followers:
-            assert seqs(await follower) == list(range(1, 22))
-
+async def test_a_follower_sees_what_another_store_writes(path: Path) -> None:
     async def collect_some(store: SqliteStorage, run: Run, after: int) -> Any:
         return [entry async for batch in until(store, run, after, 20) for entry in batch]
 
@@ -127,11 +116,19 @@ def test_a_follower_sees_what_another_store_writes(path: Path) -> None:
             if batch[-1].seq >= last:
                 return
 
-    two_stores(path, scenario)
+    async with two_stores(path) as (one, two):
+        run = await begin(one)
+        followers = [asyncio.create_task(collect(two.follow(run.id))) for _ in range(3)]
+        for n in range(20):
+            await say(one, run, *words(str(n)))
+        assert seqs(await collect_some(two, run, 15)) == [16, 17, 18, 19, 20]
+        await say(one, run, DONE)
+        for follower in followers:
+            assert seqs(await follower) == list(range(1, 22))
 
 
-def test_a_cursor_of_what_another_store_wrote_is_a_place(path: Path) -> None:
-    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
+async def test_a_cursor_of_what_another_store_wrote_is_a_place(path: Path) -> None:
+    async with two_stores(path) as (one, two):
         run = await begin(one)
         await say(one, run, *BEGINNING)
         first = two.follow(run.id)
@@ -141,11 +138,9 @@ def test_a_cursor_of_what_another_store_wrote_is_a_place(path: Path) -> None:
         with pytest.raises(InvalidCursor):
             await anext(two.follow(run.id, 5))
 
-    two_stores(path, scenario)
 
-
-def test_a_log_that_another_store_deletes_ends_its_followers(path: Path) -> None:
-    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
+async def test_a_log_that_another_store_deletes_ends_its_followers(path: Path) -> None:
+    async with two_stores(path) as (one, two):
         run = await begin(one)
         follower = asyncio.create_task(collect(two.follow(run.id)))
         await say(one, run, *BEGINNING)
@@ -153,27 +148,23 @@ def test_a_log_that_another_store_deletes_ends_its_followers(path: Path) -> None
         with pytest.raises(RunNotFound):
             await follower
 
-    two_stores(path, scenario)
-
 
 # Leases
 
 
-def test_only_the_store_that_has_the_lease_is_asked_to_stop(path: Path) -> None:
-    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
+async def test_only_the_store_that_has_the_lease_is_asked_to_stop(path: Path) -> None:
+    async with two_stores(path) as (one, two):
         run = await begin(one)
         asked = await two.request_stop("ann", run.id)
         assert await one.stopping() == [asked]
         assert await two.stopping() == []
 
-    two_stores(path, scenario)
-
 
 # The writer
 
 
-def test_what_many_runs_say_is_committed_together(path: Path) -> None:
-    async def scenario(store: SqliteStorage) -> None:
+async def test_what_many_runs_say_is_committed_together(path: Path) -> None:
+    async with one_store(path) as store:
         runs = [await begin(store, submit(chat_id=f"c{n}")) for n in range(100)]
         with sqlite3.connect(path) as other:
             (before,) = other.execute("PRAGMA data_version").fetchone()
@@ -186,32 +177,24 @@ def test_what_many_runs_say_is_committed_together(path: Path) -> None:
         assert await store.expired() == []
         assert 1 <= commits < 20
 
-    one_store(path, scenario)
 
+async def test_closing_commits_what_is_pending(path: Path) -> None:
+    store = await SqliteStorage.open(path)
+    run = await begin(store)
+    pending = [asyncio.create_task(say(store, run, *words(str(n)))) for n in range(50)]
+    await asyncio.sleep(0)
+    await store.close()
+    await asyncio.gather(*pending)
+    with pytest.raises(StorageError, match="closed"):
+        await say(store, run, DONE)
+    await store.close()
 
-def test_closing_commits_what_is_pending(path: Path) -> None:
-    async def write() -> Run:
-        store = await SqliteStorage.open(path)
-        run = await begin(store)
-        pending = [asyncio.create_task(say(store, run, *words(str(n)))) for n in range(50)]
-        await asyncio.sleep(0)
-        await store.close()
-        await asyncio.gather(*pending)
-        with pytest.raises(StorageError, match="closed"):
-            await say(store, run, DONE)
-        await store.close()
-        return run
-
-    run = asyncio.run(write())
-
-    async def read(store: SqliteStorage) -> None:
+    async with one_store(path) as store:
         assert len(await store.read(run.id)) == 50
 
-    one_store(path, read)
 
-
-def test_a_caller_that_goes_away_loses_nothing(path: Path) -> None:
-    async def scenario(store: SqliteStorage) -> None:
+async def test_a_caller_that_goes_away_loses_nothing(path: Path) -> None:
+    async with one_store(path) as store:
         run = await begin(store)
         task = asyncio.create_task(say(store, run, *BEGINNING))
         await asyncio.sleep(0)
@@ -220,11 +203,9 @@ def test_a_caller_that_goes_away_loses_nothing(path: Path) -> None:
         assert seqs(await say(store, run, *ENDING)) == [3, 4]
         assert seqs(await store.read(run.id)) == [1, 2, 3, 4]
 
-    one_store(path, scenario)
 
-
-def test_a_job_that_cannot_be_done_fails_alone(path: Path) -> None:
-    async def scenario(store: SqliteStorage) -> None:
+async def test_a_job_that_cannot_be_done_fails_alone(path: Path) -> None:
+    async with one_store(path) as store:
         run = await begin(store)
         bad_title = "\ud800"  # half a character, which no file can hold
         outcomes = await asyncio.gather(
@@ -241,66 +222,57 @@ def test_a_job_that_cannot_be_done_fails_alone(path: Path) -> None:
         assert len(await store.read(run.id)) == 4
         assert (await store.chat("ann", "chat")).title == "Hello"
 
-    one_store(path, scenario)
+
+async def test_a_commit_that_fails_fails_all_that_is_in_it_and_the_next_one_works(
+    path: Path,
+) -> None:
+    store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease_seconds=3600))
+    run = await begin(store)
+    with sqlite3.connect(path, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageUnavailable):
+            await store.rename("ann", "chat", "Later")
+        other.execute("ROLLBACK")
+    other.close()
+    assert (await store.rename("ann", "chat", "Later")).title == "Later"
+    assert seqs(await say(store, run, *BEGINNING)) == [1, 2]
+    await store.close()
 
 
-def test_a_commit_that_fails_fails_all_that_is_in_it_and_the_next_one_works(path: Path) -> None:
-    async def scenario() -> None:
-        store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease_seconds=3600))
-        run = await begin(store)
-        with sqlite3.connect(path, isolation_level=None) as other:
-            other.execute("BEGIN IMMEDIATE")
+async def test_who_appends_waits_for_a_file_that_is_locked(path: Path) -> None:
+    store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease_seconds=3600))
+    run = await begin(store)
+    with sqlite3.connect(path, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        saying = [asyncio.create_task(say(store, run, *said)) for said in (BEGINNING, ENDING)]
+        for title in ("A", "B"):  # each is a commit that the lock made fail
             with pytest.raises(StorageUnavailable):
-                await store.rename("ann", "chat", "Later")
-            other.execute("ROLLBACK")
-        other.close()
-        assert (await store.rename("ann", "chat", "Later")).title == "Later"
-        assert seqs(await say(store, run, *BEGINNING)) == [1, 2]
+                await store.rename("ann", "chat", title)
+        assert not any(said.done() for said in saying)
+        other.execute("ROLLBACK")
+    other.close()
+    assert [seqs(said) for said in await asyncio.gather(*saying)] == [[1, 2], [3, 4]]
+    await store.close()
+
+
+async def test_a_file_that_stays_locked_keeps_no_store_from_closing(path: Path) -> None:
+    store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease_seconds=3600))
+    run = await begin(store)
+    with sqlite3.connect(path, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        saying = asyncio.create_task(say(store, run, *BEGINNING))
+        await asyncio.sleep(0)
         await store.close()
-
-    asyncio.run(scenario())
-
-
-def test_who_appends_waits_for_a_file_that_is_locked(path: Path) -> None:
-    async def scenario() -> None:
-        store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease_seconds=3600))
-        run = await begin(store)
-        with sqlite3.connect(path, isolation_level=None) as other:
-            other.execute("BEGIN IMMEDIATE")
-            saying = [asyncio.create_task(say(store, run, *said)) for said in (BEGINNING, ENDING)]
-            for title in ("A", "B"):  # each is a commit that the lock made fail
-                with pytest.raises(StorageUnavailable):
-                    await store.rename("ann", "chat", title)
-            assert not any(said.done() for said in saying)
-            other.execute("ROLLBACK")
-        other.close()
-        assert [seqs(said) for said in await asyncio.gather(*saying)] == [[1, 2], [3, 4]]
-        await store.close()
-
-    asyncio.run(scenario())
+        with pytest.raises(StorageUnavailable):
+            await saying
+        other.execute("ROLLBACK")
+    other.close()
 
 
-def test_a_file_that_stays_locked_keeps_no_store_from_closing(path: Path) -> None:
-    async def scenario() -> None:
-        store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease_seconds=3600))
-        run = await begin(store)
-        with sqlite3.connect(path, isolation_level=None) as other:
-            other.execute("BEGIN IMMEDIATE")
-            saying = asyncio.create_task(say(store, run, *BEGINNING))
-            await asyncio.sleep(0)
-            await store.close()
-            with pytest.raises(StorageUnavailable):
-                await saying
-            other.execute("ROLLBACK")
-        other.close()
-
-    asyncio.run(scenario())
-
-
-def test_old_raw_lines_go_in_many_small_commits(
+async def test_old_raw_lines_go_in_many_small_commits(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def scenario(store: SqliteStorage) -> None:
+    async with one_store(path) as store:
         for number in range(20):
             run = await begin(store, submit(chat_id=f"chat{number}"))
             await store.append(run.id, 1, [*BEGINNING, DONE], None, [RawLine(b"a"), RawLine(b"b")])
@@ -316,14 +288,12 @@ def test_old_raw_lines_go_in_many_small_commits(
         assert sizes == [8, 8, 4]
         assert await store.count_raw(2**62) == 0
 
-    one_store(path, scenario)
-
 
 # What is read
 
 
-def test_a_long_batch_is_read_in_pages_of_events_and_of_bytes(path: Path) -> None:
-    async def scenario(store: SqliteStorage) -> None:
+async def test_a_long_batch_is_read_in_pages_of_events_and_of_bytes(path: Path) -> None:
+    async with one_store(path) as store:
         run = await begin(store)
         await say(store, run, *words(*["w"] * 1000))
         await say(store, run, *words(*["long " * 20_000] * 9))
@@ -334,22 +304,18 @@ def test_a_long_batch_is_read_in_pages_of_events_and_of_bytes(path: Path) -> Non
         assert sum(lengths) == 1010
         assert max(lengths) <= PAGE
 
-    one_store(path, scenario)
 
-
-def test_a_page_ends_with_the_first_big_event(path: Path) -> None:
-    async def scenario(store: SqliteStorage) -> None:
+async def test_a_page_ends_with_the_first_big_event(path: Path) -> None:
+    async with one_store(path) as store:
         run = await begin(store)
         for text in ("a", "b", "long " * 200, "c", "long " * 200):
             await say(store, run, *words(text))
         await say(store, run, DONE)
         assert [seqs(batch) async for batch in store.follow(run.id)] == [[1, 2, 3], [4, 5], [6]]
 
-    one_store(path, scenario)
 
-
-def test_events_of_another_version_are_read_as_raw(path: Path) -> None:
-    async def scenario(store: SqliteStorage) -> None:
+async def test_events_of_another_version_are_read_as_raw(path: Path) -> None:
+    async with one_store(path) as store:
         run = await begin(store)
         await say(store, run, *BEGINNING, Status(message="known"), DONE)
         with sqlite3.connect(path) as other:
@@ -361,10 +327,10 @@ def test_events_of_another_version_are_read_as_raw(path: Path) -> None:
         assert isinstance(entries[2].event, Raw)
         assert entries[2].event.raw == {"type": "telepathy", "message": "known"}
 
-    one_store(path, scenario)
 
-
-def test_nobody_waits_for_those_who_read_much(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nobody_waits_for_those_who_read_much(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     begun, gate, found = threading.Event(), threading.Event(), []
 
     def slow(text: str, query: str) -> bool:
@@ -376,7 +342,8 @@ def test_nobody_waits_for_those_who_read_much(path: Path, monkeypatch: pytest.Mo
         await store.chats(owner, query="é")
         found.append(owner)
 
-    async def scenario(store: SqliteStorage) -> None:
+    monkeypatch.setattr(readers, "says", slow)
+    async with one_store(path) as store:
         for owner in ("ann", "bob"):
             await store.begin_turn(owner, submit(chat_id=owner), "demo", "emitted")
         searches = [asyncio.create_task(search(store, "ann")) for _ in range(5)]
@@ -392,11 +359,8 @@ def test_nobody_waits_for_those_who_read_much(path: Path, monkeypatch: pytest.Mo
         await asyncio.gather(*searches)
         assert found[-1] == "ann", "who searches once is not the last because somebody always does"
 
-    monkeypatch.setattr(readers, "says", slow)
-    one_store(path, scenario)
 
-
-def test_who_leaves_amid_a_search_has_a_seat_until_it_is_over(
+async def test_who_leaves_amid_a_search_has_a_seat_until_it_is_over(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, gate = threading.Event(), threading.Event()
@@ -405,7 +369,8 @@ def test_who_leaves_amid_a_search_has_a_seat_until_it_is_over(
         begun.set()
         return gate.wait()
 
-    async def scenario(store: SqliteStorage) -> None:
+    monkeypatch.setattr(readers, "says", slow)
+    async with one_store(path) as store:
         await begin(store)
         try:
             for _ in range(Settings().readers):
@@ -420,12 +385,9 @@ def test_who_leaves_amid_a_search_has_a_seat_until_it_is_over(
             gate.set()
         assert (await store.chats("ann", query="é")).chats
 
-    monkeypatch.setattr(readers, "says", slow)
-    one_store(path, scenario)
 
-
-def test_a_fold_is_kept_and_made_again_where_it_cannot_be_read(path: Path) -> None:
-    async def scenario(store: SqliteStorage) -> None:
+async def test_a_fold_is_kept_and_made_again_where_it_cannot_be_read(path: Path) -> None:
+    async with one_store(path) as store:
         run = await turn(store, "Hello", "Hi")
         await ids_of(store)
         await store.rename("ann", "chat", "after the fold is kept")
@@ -438,11 +400,9 @@ def test_a_fold_is_kept_and_made_again_where_it_cannot_be_read(path: Path) -> No
         assert isinstance(body, Message)
         assert body.content == "Hi"
 
-    one_store(path, scenario)
 
-
-def test_a_fold_that_cannot_be_kept_hides_no_other(path: Path) -> None:
-    async def scenario(store: SqliteStorage) -> None:
+async def test_a_fold_that_cannot_be_kept_hides_no_other(path: Path) -> None:
+    async with one_store(path) as store:
         for n in range(3):
             run = await turn(store, f"Hello {n}", "Hi", chat_id=f"c{n}")
             if n < 2:
@@ -454,23 +414,24 @@ def test_a_fold_that_cannot_be_kept_hides_no_other(path: Path) -> None:
         found = await store.chats("ann", query="Hi")
         assert [chat.id for chat in found.chats] == ["c2"]
 
-    one_store(path, scenario)
+
+def content(path: Path) -> bytes:
+    return path.read_bytes()
 
 
-def test_what_is_deleted_is_not_in_the_file_any_more(path: Path) -> None:
-    async def scenario(store: SqliteStorage) -> None:
+async def test_what_is_deleted_is_not_in_the_file_any_more(path: Path) -> None:
+    async with one_store(path) as store:
         for n in range(20):
             await turn(store, f"question {n}", f"hunter{n:02} " * 500, chat_id=f"c{n}")
             await store.history("ann", f"c{n}")
         await store.delete("ann", "c7")
+    file = content(path)
+    assert b"hunter06" in file
+    assert b"hunter07" not in file
 
-    one_store(path, scenario)
-    assert b"hunter06" in path.read_bytes()
-    assert b"hunter07" not in path.read_bytes()
 
-
-def test_what_is_not_read_any_more_is_not_kept_in_memory(path: Path) -> None:
-    async def scenario(store: SqliteStorage) -> None:
+async def test_what_is_not_read_any_more_is_not_kept_in_memory(path: Path) -> None:
+    async with one_store(path) as store:
         for n in range(5):
             run = await turn(store, "Hello", "Hi", chat_id=f"c{n}")
             await collect(store.follow(run.id))
@@ -484,11 +445,9 @@ def test_what_is_not_read_any_more_is_not_kept_in_memory(path: Path) -> None:
             await say(store, running, *words("late"))
         assert len(store._watches) == 0
 
-    one_store(path, scenario)
 
-
-def test_who_read_on_before_he_was_told_hears_that_the_run_waits(path: Path) -> None:
-    async def scenario(here: SqliteStorage, there: SqliteStorage) -> None:
+async def test_who_read_on_before_he_was_told_hears_that_the_run_waits(path: Path) -> None:
+    async with two_stores(path) as (here, there):
         run = await begin(here)
         await say(here, run, *BEGINNING)
         knows = there.follow(run.id)
@@ -496,5 +455,3 @@ def test_who_read_on_before_he_was_told_hears_that_the_run_waits(path: Path) -> 
         await say(here, run, *QUESTION)
         read = await collect(there.follow(run.id, through_pauses=False))
         assert seqs(read) == list(range(1, len(known) + len(QUESTION) + 1))
-
-    two_stores(path, scenario)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from mobox.errors import DecisionNotAllowed, InvalidRequest
@@ -164,16 +162,13 @@ def test_what_nobody_will_answer_is_cancelled() -> None:
     assert seen.settled() == [InputResponse(id="r1", decision="cancelled")]
 
 
-def test_a_log_tells_what_was_asked_however_long_it_is() -> None:
-    async def scenario() -> None:
-        store = MemoryStorage()
-        begun = (await store.begin_turn("ann", submit(), "demo", "emitted")).run
-        many: list[StreamEvent] = [InputRequest(id=f"r{n}", kind="question") for n in range(600)]
-        await store.append(begun.id, begun.epoch, [Start(framework="emitted"), *many], 0)
-        assert len((await input_requests_of(store, begun.id)).settled()) == 600
-        await store.close()
-
-    asyncio.run(scenario())
+async def test_a_log_tells_what_was_asked_however_long_it_is() -> None:
+    store = MemoryStorage()
+    begun = (await store.begin_turn("ann", submit(), "demo", "emitted")).run
+    many: list[StreamEvent] = [InputRequest(id=f"r{n}", kind="question") for n in range(600)]
+    await store.append(begun.id, begun.epoch, [Start(framework="emitted"), *many], 0)
+    assert len((await input_requests_of(store, begun.id)).settled()) == 600
+    await store.close()
 
 
 OFFERED = InputRequest(id="r1", tool_call_id="call_1", allowed=("edit", "respond"))

@@ -31,7 +31,6 @@ from supervisor.functions import lived
 from supervisor.stage import (
     both_stores,
     reason_of,
-    run,
     staged,
     submit,
     text_of,
@@ -193,7 +192,7 @@ def test_what_is_emitted_by_the_way_keeps_its_place(
     assert capsys.readouterr().out == ""
 
 
-def test_two_runs_at_once_do_not_hear_each_other(tmp_path: Path) -> None:
+async def test_two_runs_at_once_do_not_hear_each_other(tmp_path: Path) -> None:
     meeting = threading.Barrier(2, timeout=60)
 
     def says(turn: Turn) -> Iterator[str]:
@@ -202,33 +201,33 @@ def test_two_runs_at_once_do_not_hear_each_other(tmp_path: Path) -> None:
             emit_text(f"{word},")
             yield ""
 
-    async def scenario() -> list[str]:
-        async with staged(tmp_path, agent("it")(says)) as stage:
-            one = await stage.begin(submit("a b c", chat_id="one"))
-            two = await stage.begin(submit("x y z", chat_id="two"))
-            return [text_of(await stage.until_it_ends(each)) for each in (one, two)]
-
-    assert run(scenario()) == ["a,b,c,", "x,y,z,"]
+    async with staged(tmp_path, agent("it")(says)) as stage:
+        one = await stage.begin(submit("a b c", chat_id="one"))
+        two = await stage.begin(submit("x y z", chat_id="two"))
+        assert [text_of(await stage.until_it_ends(each)) for each in (one, two)] == [
+            "a,b,c,",
+            "x,y,z,",
+        ]
 
 
 # What it knows
 
 
-def test_it_knows_the_chat_and_has_a_folder_for_it(tmp_path: Path) -> None:
+async def test_it_knows_the_chat_and_has_a_folder_for_it(tmp_path: Path) -> None:
     def counts(turn: Turn) -> str:
         note = turn.folder / "count"
         count = int(note.read_text()) + 1 if note.exists() else 1
         note.write_text(str(count))
         return f"{count}: {[message['content'] for message in turn.messages()]}"
 
-    async def scenario() -> list[str]:
-        async with staged(tmp_path, agent("it")(counts)) as stage:
-            runs = [await stage.begin(submit("a"))]
-            await stage.until_it_ends(runs[0])
-            runs.append(await stage.begin(submit("b", "m2")))
-            return [text_of(await stage.until_it_ends(each)) for each in runs]
-
-    assert run(scenario()) == ["1: ['a']", "2: ['a', \"1: ['a']\", 'b']"]
+    async with staged(tmp_path, agent("it")(counts)) as stage:
+        runs = [await stage.begin(submit("a"))]
+        await stage.until_it_ends(runs[0])
+        runs.append(await stage.begin(submit("b", "m2")))
+        assert [text_of(await stage.until_it_ends(each)) for each in runs] == [
+            "1: ['a']",
+            "2: ['a', \"1: ['a']\", 'b']",
+        ]
 
 
 # Its declaration
@@ -276,11 +275,8 @@ def test_what_is_wrong_with_it_is_told_where_it_stands(
     assert str(told.value).startswith(f"{__file__}:{line}: {problem}")
 
 
-def test_two_agents_cannot_have_the_same_id(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        made = agent("it")(coroutine)
-        with pytest.raises(AgentTaken):
-            async with staged(tmp_path, made, made):
-                pass
-
-    run(scenario())
+async def test_two_agents_cannot_have_the_same_id(tmp_path: Path) -> None:
+    made = agent("it")(coroutine)
+    with pytest.raises(AgentTaken):
+        async with staged(tmp_path, made, made):
+            pass

@@ -18,7 +18,7 @@ from mobox.emitter import emit_status
 from mobox.errors import AgentError
 from mobox.storage.log import Run
 from supervisor.functions import Events, lived
-from supervisor.stage import QUIET, Stage, both_stores, error_of, reason_of, run, staged, text_of
+from supervisor.stage import QUIET, Stage, both_stores, error_of, reason_of, staged, text_of
 from waiting import until
 
 AT_ONCE = Patience(message=0.01, term=0.01, kill=0.01)
@@ -57,17 +57,14 @@ def test_what_is_meant_for_people_is_told_to_them(tmp_path: Path) -> None:
     assert (error.message, error.code) == ("There is no such city.", "AgentError")
 
 
-def test_what_it_raised_is_kept_where_a_process_has_its_stderr(
+async def test_what_it_raised_is_kept_where_a_process_has_its_stderr(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def scenario() -> str:
-        async with staged(tmp_path, agent("it")(fails)) as stage:
-            begun = await stage.begin()
-            await stage.until_it_ends(begun)
-            await stage.until_nothing_runs()
-            return (await stage.supervisor.stderr_of("ann", begun.id))[1]
-
-    trace = run(scenario())
+    async with staged(tmp_path, agent("it")(fails)) as stage:
+        begun = await stage.begin()
+        await stage.until_it_ends(begun)
+        await stage.until_nothing_runs()
+        trace = (await stage.supervisor.stderr_of("ann", begun.id))[1]
     assert trace.startswith("Traceback")
     assert trace.splitlines()[1].split(",")[0] == f'  File "{__file__}"'  # nothing of ours
     assert trace.rstrip().endswith("ValueError: no such city: hello")
@@ -111,7 +108,7 @@ async def stopped(stage: Stage, begun: Run, said: str) -> Events:
     return await stage.until_it_ends(begun)
 
 
-def test_to_be_stopped_is_to_be_cancelled(tmp_path: Path) -> None:
+async def test_to_be_stopped_is_to_be_cancelled(tmp_path: Path) -> None:
     seen = []
 
     async def waits() -> AsyncIterator[str]:
@@ -124,15 +121,12 @@ def test_to_be_stopped_is_to_be_cancelled(tmp_path: Path) -> None:
         finally:
             seen.append("closed")
 
-    async def scenario() -> Events:
-        async with staged(tmp_path, agent("it")(waits)) as stage:
-            return await stopped(stage, await stage.begin(), "I wait")
-
-    assert reason_of(run(scenario())) == "cancelled"
+    async with staged(tmp_path, agent("it")(waits)) as stage:
+        assert reason_of(await stopped(stage, await stage.begin(), "I wait")) == "cancelled"
     assert seen == ["cancelled", "closed"]
 
 
-def test_in_a_thread_it_is_closed_at_its_next_yield(tmp_path: Path) -> None:
+async def test_in_a_thread_it_is_closed_at_its_next_yield(tmp_path: Path) -> None:
     seen: list[str] = []
 
     def works(turn: Turn) -> Iterator[str]:
@@ -147,16 +141,12 @@ def test_in_a_thread_it_is_closed_at_its_next_yield(tmp_path: Path) -> None:
             seen.append("closed")
 
     patient = Patience(message=60, term=60, kill=60)
-
-    async def scenario() -> Events:
-        async with staged(tmp_path, agent("it")(works), patience=patient) as stage:
-            return await stopped(stage, await stage.begin(), "I work")
-
-    assert reason_of(run(scenario())) == "cancelled"
+    async with staged(tmp_path, agent("it")(works), patience=patient) as stage:
+        assert reason_of(await stopped(stage, await stage.begin(), "I work")) == "cancelled"
     assert seen == ["saw it", "closed"]
 
 
-def test_one_that_never_yields_is_left_alone_and_not_heard(tmp_path: Path) -> None:
+async def test_one_that_never_yields_is_left_alone_and_not_heard(tmp_path: Path) -> None:
     go_on, left = threading.Event(), threading.Event()
 
     def never_yields() -> Iterator[str]:
@@ -168,63 +158,54 @@ def test_one_that_never_yields_is_left_alone_and_not_heard(tmp_path: Path) -> No
         finally:
             left.set()
 
-    async def scenario() -> tuple[Events, Events]:
-        async with staged(tmp_path, agent("it")(never_yields), patience=AT_ONCE) as stage:
-            begun = await stage.begin()
-            events = await stopped(stage, begun, "I work")
-            await stage.until_nothing_runs()
-            go_on.set()
-            await until(left.is_set)
-            return events, await stage.events(begun)
-
-    ended, afterwards = run(scenario())
+    async with staged(tmp_path, agent("it")(never_yields), patience=AT_ONCE) as stage:
+        begun = await stage.begin()
+        events = await stopped(stage, begun, "I work")
+        await stage.until_nothing_runs()
+        go_on.set()
+        await until(left.is_set)
+        ended, afterwards = events, await stage.events(begun)
     assert reason_of(ended) == "cancelled"
     assert ended == afterwards
 
 
-def test_one_that_will_not_be_cancelled_is_left_alone_too(tmp_path: Path) -> None:
-    async def scenario() -> tuple[Events, Events]:
-        go_on = asyncio.Event()
+async def test_one_that_will_not_be_cancelled_is_left_alone_too(tmp_path: Path) -> None:
+    go_on = asyncio.Event()
 
-        async def deaf() -> AsyncIterator[str]:
-            yield "I work"
-            while not go_on.is_set():
-                try:
-                    await go_on.wait()
-                except asyncio.CancelledError:
-                    continue
-            yield "nobody hears this"
+    async def deaf() -> AsyncIterator[str]:
+        yield "I work"
+        while not go_on.is_set():
+            try:
+                await go_on.wait()
+            except asyncio.CancelledError:
+                continue
+        yield "nobody hears this"
 
-        async with staged(tmp_path, agent("it")(deaf), patience=AT_ONCE) as stage:
-            begun = await stage.begin()
-            events = await stopped(stage, begun, "I work")
-            others = asyncio.all_tasks()
-            go_on.set()
-            await until(lambda: len(asyncio.all_tasks()) < len(others))
-            return events, await stage.events(begun)
-
-    ended, afterwards = run(scenario())
+    async with staged(tmp_path, agent("it")(deaf), patience=AT_ONCE) as stage:
+        begun = await stage.begin()
+        events = await stopped(stage, begun, "I work")
+        others = asyncio.all_tasks()
+        go_on.set()
+        await until(lambda: len(asyncio.all_tasks()) < len(others))
+        ended, afterwards = events, await stage.events(begun)
     assert reason_of(ended) == "cancelled"
     assert ended == afterwards
 
 
-def test_it_has_its_time_and_no_more(tmp_path: Path) -> None:
+async def test_it_has_its_time_and_no_more(tmp_path: Path) -> None:
     go_on = threading.Event()
 
     def sleeps() -> None:
         go_on.wait(60)
 
-    async def scenario() -> Events:
-        made = agent("it", idle=0.05)(sleeps)
-        async with staged(tmp_path, made, patience=AT_ONCE) as stage:
-            return await stage.until_it_ends(await stage.begin())
-
-    events = run(scenario())
+    made = agent("it", idle=0.05)(sleeps)
+    async with staged(tmp_path, made, patience=AT_ONCE) as stage:
+        events = await stage.until_it_ends(await stage.begin())
     go_on.set()
     assert (reason_of(events), error_of(events).code) == ("error", "idle_timeout")
 
 
-def test_a_server_that_ends_does_not_wait_for_it(tmp_path: Path) -> None:
+async def test_a_server_that_ends_does_not_wait_for_it(tmp_path: Path) -> None:
     go_on = threading.Event()
 
     def sleeps() -> None:
@@ -232,13 +213,9 @@ def test_a_server_that_ends_does_not_wait_for_it(tmp_path: Path) -> None:
 
     slow = Patience(message=600, term=600, kill=600)
     hasty = type(QUIET)(look=3600, sweep=3600, drain=0.01)
-
-    async def scenario() -> Events:
-        made = agent("it")(sleeps)
-        async with staged(tmp_path, made, patience=slow, limits=hasty) as stage:
-            begun = await stage.begin()
-            await stage.supervisor.close()
-            return await stage.until_it_ends(begun)
-
-    assert reason_of(run(scenario())) == "interrupted"
+    made = agent("it")(sleeps)
+    async with staged(tmp_path, made, patience=slow, limits=hasty) as stage:
+        begun = await stage.begin()
+        await stage.supervisor.close()
+        assert reason_of(await stage.until_it_ends(begun)) == "interrupted"
     go_on.set()

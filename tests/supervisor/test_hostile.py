@@ -18,7 +18,6 @@ from supervisor.stage import (
     peak_memory,
     processes_under,
     reason_of,
-    run,
     staged,
     submit,
     text_of,
@@ -186,26 +185,22 @@ AGENTS = {
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_whatever_an_agent_does_its_run_ends(tmp_path: Path, name: str) -> None:
+async def test_whatever_an_agent_does_its_run_ends(tmp_path: Path, name: str) -> None:
     hostile = AGENTS[name]
     # stdin and stdout as they come: the emitter would keep what is printed away from the lines
     agent = write_agent(tmp_path / "hostile", hostile.code, hostile.yaml, emitter=False)
     calm = write_agent(tmp_path / "calm", f"os.write(1, {TEXT + DONE!r})", emitter=False)
-
-    async def scenario() -> None:
-        async with staged(tmp_path, agent, calm) as stage:
-            await played(stage, "calm")  # whatever is needed once
-            before = peak_memory(reset=True)
-            begun = await played(stage, "hostile")
-            assert peak_memory() - before < hostile.growth
-            events = await stage.until_it_ends(begun)
-            assert (reason_of(events), text_of(events)) == (hostile.reason, hostile.text)
-            if hostile.error is not None:
-                assert error_of(events).code == hostile.error
-            # One whose keeper is gone is killed by the kernel, when it comes to that.
-            await until(lambda: processes_under(tmp_path) == [])
-
-    run(scenario())
+    async with staged(tmp_path, agent, calm) as stage:
+        await played(stage, "calm")  # whatever is needed once
+        before = peak_memory(reset=True)
+        begun = await played(stage, "hostile")
+        assert peak_memory() - before < hostile.growth
+        events = await stage.until_it_ends(begun)
+        assert (reason_of(events), text_of(events)) == (hostile.reason, hostile.text)
+        if hostile.error is not None:
+            assert error_of(events).code == hostile.error
+        # One whose keeper is gone is killed by the kernel, when it comes to that.
+        await until(lambda: processes_under(tmp_path) == [])
 
 
 async def played(stage: Stage, agent: str) -> Run:
@@ -215,21 +210,17 @@ async def played(stage: Stage, agent: str) -> Run:
     return begun
 
 
-def test_what_is_no_event_is_kept_in_its_place(tmp_path: Path) -> None:
+async def test_what_is_no_event_is_kept_in_its_place(tmp_path: Path) -> None:
     code = f"os.write(1, b'one\\n' + {TEXT!r} + b'\\xff\\n')"
     agent = write_agent(tmp_path / "noisy", code, emitter=False)
-
-    async def scenario() -> None:
-        async with staged(tmp_path, agent) as stage:
-            begun = await stage.begin()
-            events = await stage.until_it_ends(begun)
-            raws = [event.raw for event in events if isinstance(event, Raw)]
-            assert raws[0] == "one"
-            assert len(raws) == 2
-            kept = [raw.line for raw in await stage.store.raw_lines(begun.id)]
-            assert kept == [b"one", TEXT.strip(), b"\xff"]
-
-    run(scenario())
+    async with staged(tmp_path, agent) as stage:
+        begun = await stage.begin()
+        events = await stage.until_it_ends(begun)
+        raws = [event.raw for event in events if isinstance(event, Raw)]
+        assert raws[0] == "one"
+        assert len(raws) == 2
+        kept = [raw.line for raw in await stage.store.raw_lines(begun.id)]
+        assert kept == [b"one", TEXT.strip(), b"\xff"]
 
 
 SIGNALS = (
@@ -238,7 +229,7 @@ SIGNALS = (
 )  # fmt: skip
 
 
-def test_a_signal_is_an_error_that_names_it(tmp_path: Path) -> None:
+async def test_a_signal_is_an_error_that_names_it(tmp_path: Path) -> None:
     code = """
         number = getattr(signal, "SIG" + turn_words())
         if number != signal.SIGKILL:
@@ -252,26 +243,22 @@ def test_a_signal_is_an_error_that_names_it(tmp_path: Path) -> None:
             return json.loads(sys.stdin.readline())["data"]["prompt"][0]["text"]
     """
     agent = write_agent(tmp_path / "dying", words + code, emitter=False)
+    async with staged(tmp_path, agent) as stage:
 
-    async def scenario() -> None:
-        async with staged(tmp_path, agent) as stage:
+        async def death(name: str) -> tuple[str, str | None, str]:
+            begun = await stage.begin(submit(name, chat_id=name))
+            events = await stage.until_it_ends(begun)
+            error = error_of(events)
+            return reason_of(events), error.signal, error.message
 
-            async def death(name: str) -> tuple[str, str | None, str]:
-                begun = await stage.begin(submit(name, chat_id=name))
-                events = await stage.until_it_ends(begun)
-                error = error_of(events)
-                return reason_of(events), error.signal, error.message
-
-            deaths = await asyncio.gather(*map(death, SIGNALS))
-            assert deaths == [
-                ("error", f"SIG{name}", f"The agent was ended by SIG{name}.") for name in SIGNALS
-            ]
-            await stage.until_nothing_runs()
-
-    run(scenario())
+        deaths = await asyncio.gather(*map(death, SIGNALS))
+        assert deaths == [
+            ("error", f"SIG{name}", f"The agent was ended by SIG{name}.") for name in SIGNALS
+        ]
+        await stage.until_nothing_runs()
 
 
-def test_who_ignores_every_word_is_killed_when_stopped(tmp_path: Path) -> None:
+async def test_who_ignores_every_word_is_killed_when_stopped(tmp_path: Path) -> None:
     code = """
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
@@ -280,18 +267,14 @@ def test_who_ignores_every_word_is_killed_when_stopped(tmp_path: Path) -> None:
             time.sleep(1)
     """
     agent = write_agent(tmp_path / "deaf", code, emitter=False)
-
-    async def scenario() -> None:
-        async with staged(tmp_path, agent) as stage:
-            begun = await stage.begin()
-            await stage.told("ready")
-            await stage.supervisor.stop("ann", begun.id)
-            assert reason_of(await stage.until_it_ends(begun)) == "cancelled"
-
-    run(scenario())
+    async with staged(tmp_path, agent) as stage:
+        begun = await stage.begin()
+        await stage.told("ready")
+        await stage.supervisor.stop("ann", begun.id)
+        assert reason_of(await stage.until_it_ends(begun)) == "cancelled"
 
 
-def test_what_an_agent_says_while_it_is_stopped_counts(tmp_path: Path) -> None:
+async def test_what_an_agent_says_while_it_is_stopped_counts(tmp_path: Path) -> None:
     code = """
         try:
             read_turn()
@@ -303,13 +286,9 @@ def test_what_an_agent_says_while_it_is_stopped_counts(tmp_path: Path) -> None:
             emit_text(".")
     """
     agent = write_agent(tmp_path / "polite", code)
-
-    async def scenario() -> None:
-        async with staged(tmp_path, agent, patience=Patience(message=LIMIT)) as stage:
-            begun = await stage.begin()
-            await stage.told("ready")
-            await stage.supervisor.stop("ann", begun.id)
-            events = await stage.until_it_ends(begun)
-            assert (reason_of(events), text_of(events)) == ("cancelled", "I had only begun.")
-
-    run(scenario())
+    async with staged(tmp_path, agent, patience=Patience(message=LIMIT)) as stage:
+        begun = await stage.begin()
+        await stage.told("ready")
+        await stage.supervisor.stop("ann", begun.id)
+        events = await stage.until_it_ends(begun)
+        assert (reason_of(events), text_of(events)) == ("cancelled", "I had only begun.")

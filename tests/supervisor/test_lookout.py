@@ -13,32 +13,29 @@ from mobox.storage import MemoryStorage, Settings
 from mobox.storage.log import Run, RunId
 from mobox.supervisor.poll_loop import PollLoop
 from mobox.supervisor.reaper import AT_ONCE, Reaper
-from supervisor.stage import run, submit
+from supervisor.stage import submit
 
 LOSING = Settings(queue_seconds=0)  # what is left to others is lost at once
 
 
-def test_who_ends_what_was_lost_looks_around_meanwhile() -> None:
-    async def scenario() -> None:
-        sweeping, looked, swept = asyncio.Event(), asyncio.Event(), asyncio.Event()
+async def test_who_ends_what_was_lost_looks_around_meanwhile() -> None:
+    sweeping, looked, swept = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-        async def look() -> None:
-            if sweeping.is_set():
-                looked.set()
+    async def look() -> None:
+        if sweeping.is_set():
+            looked.set()
 
-        async def sweep() -> None:
-            sweeping.set()
-            await looked.wait()
-            swept.set()
+    async def sweep() -> None:
+        sweeping.set()
+        await looked.wait()
+        swept.set()
 
-        lookout = PollLoop((look, 0.01), (sweep, 3600))
-        lookout.start()
-        try:
-            await swept.wait()
-        finally:
-            await lookout.stop()
-
-    run(scenario())
+    lookout = PollLoop((look, 0.01), (sweep, 3600))
+    lookout.start()
+    try:
+        await swept.wait()
+    finally:
+        await lookout.stop()
 
 
 class Meeting(MemoryStorage):
@@ -69,14 +66,11 @@ async def reason_of(store: MemoryStorage, run_id: RunId) -> str | None:
     return last.reason if isinstance(last, Done) else None
 
 
-def test_lost_runs_are_ended_several_at_a_time() -> None:
-    async def scenario() -> None:
-        store = Meeting()
-        lost = await lose(store, 2 * AT_ONCE)
-        await Reaper(store).sweep(())
-        assert {await reason_of(store, each.id) for each in lost} == {"lost"}
-
-    run(scenario())
+async def test_lost_runs_are_ended_several_at_a_time() -> None:
+    store = Meeting()
+    lost = await lose(store, 2 * AT_ONCE)
+    await Reaper(store).sweep(())
+    assert {await reason_of(store, each.id) for each in lost} == {"lost"}
 
 
 class Refusing(MemoryStorage):
@@ -90,18 +84,15 @@ class Refusing(MemoryStorage):
         return await super().take_over(run_id, epoch)
 
 
-def test_lost_runs_that_cannot_be_ended_now_keep_no_other_from_its_end() -> None:
-    async def scenario() -> None:
-        store = Refusing(LOSING)
-        lost = await lose(store, 3 * AT_ONCE)
-        first, others = lost[: AT_ONCE + 1], lost[AT_ONCE + 1 :]
-        store.refused = {each.id for each in first}
-        with pytest.raises(StorageError, match="not now"):
-            await Reaper(store).sweep(())
-        assert {await reason_of(store, each.id) for each in others} == {"lost"}
-        assert {await reason_of(store, each.id) for each in first} == {None}
-        store.refused = ()
+async def test_lost_runs_that_cannot_be_ended_now_keep_no_other_from_its_end() -> None:
+    store = Refusing(LOSING)
+    lost = await lose(store, 3 * AT_ONCE)
+    first, others = lost[: AT_ONCE + 1], lost[AT_ONCE + 1 :]
+    store.refused = {each.id for each in first}
+    with pytest.raises(StorageError, match="not now"):
         await Reaper(store).sweep(())
-        assert {await reason_of(store, each.id) for each in first} == {"lost"}
-
-    run(scenario())
+    assert {await reason_of(store, each.id) for each in others} == {"lost"}
+    assert {await reason_of(store, each.id) for each in first} == {None}
+    store.refused = ()
+    await Reaper(store).sweep(())
+    assert {await reason_of(store, each.id) for each in first} == {"lost"}

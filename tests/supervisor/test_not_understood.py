@@ -12,7 +12,7 @@ import pytest
 
 from mobox.capture.catalog import Agent
 from mobox.emitter import emit_status
-from mobox.events import Done, Error, Raw, StreamEvent
+from mobox.events import Done, Error, Raw
 from mobox.supervisor import Limits
 from supervisor.functions import Events, lived
 from supervisor.stage import (
@@ -141,20 +141,16 @@ def test_an_error_of_its_own_stays_the_only_one(tmp_path: Path) -> None:
     assert (error_of(events).message, reason_of(events)) == ("There is no such city.", "error")
 
 
-def test_a_run_that_is_stopped_is_cancelled(
+async def test_a_run_that_is_stopped_is_cancelled(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     code = PRINT + "(state / 'ready').touch(); wait_for('go')"
     agent = speaker(tmp_path, code)
-
-    async def scenario() -> Events:
-        async with staged(tmp_path, agent) as stage:
-            begun = await stage.begin()
-            await stage.told("ready")
-            await stage.supervisor.stop("ann", begun.id)
-            return await stage.until_it_ends(begun)
-
-    events = run(scenario())
+    async with staged(tmp_path, agent) as stage:
+        begun = await stage.begin()
+        await stage.told("ready")
+        await stage.supervisor.stop("ann", begun.id)
+        events = await stage.until_it_ends(begun)
     assert reason_of(events) == "cancelled"
     assert [event for event in events if isinstance(event, Error)] == []
     assert len(reports(caplog)) == 1
@@ -191,7 +187,7 @@ def test_a_status_of_its_own_was_understood(tmp_path: Path) -> None:
 
 @both_stores
 @pytest.mark.parametrize("limits", [QUIET, IMPATIENT], ids=["held", "let go"])
-def test_what_was_understood_before_an_answer_counts(
+async def test_what_was_understood_before_an_answer_counts(
     tmp_path: Path, store: str, limits: Limits, caplog: pytest.LogCaptureFixture
 ) -> None:
     code = """
@@ -202,16 +198,12 @@ def test_what_was_understood_before_an_answer_counts(
         emit_done()
     """
     asker = speaker(tmp_path, code)
-
-    async def scenario() -> list[StreamEvent]:
-        async with staged(tmp_path, asker, url=url_of(store, tmp_path), limits=limits) as stage:
-            begun = await stage.begin()
-            await stage.until_it_waits(begun)
-            if limits is IMPATIENT:
-                await stage.until_nothing_runs()
-            return await stage.answered(begun)
-
-    events = run(scenario())
+    async with staged(tmp_path, asker, url=url_of(store, tmp_path), limits=limits) as stage:
+        begun = await stage.begin()
+        await stage.until_it_waits(begun)
+        if limits is IMPATIENT:
+            await stage.until_nothing_runs()
+        events = await stage.answered(begun)
     assert [event for event in events if isinstance(event, Error)] == []
     assert reason_of(events) == "stop"
     (report,) = reports(caplog)

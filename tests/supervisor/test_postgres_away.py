@@ -93,63 +93,55 @@ CREATE TRIGGER wait AFTER UPDATE ON mobox.run FOR EACH ROW
 SLEEPS = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
 
 
-def test_a_run_that_is_begun_is_left_to_others_when_the_database_is_back(
+async def test_a_run_that_is_begun_is_left_to_others_when_the_database_is_back(
     tmp_path: Path, postgres: Databases
 ) -> None:
     agent = write_agent(tmp_path / "agents" / "counting", COUNTING)
-
-    async def scenario() -> None:
-        url = await postgres.blank()
-        only_begins = Limits(runs=0, look=3600, sweep=3600)
-        async with staged(tmp_path, agent, url=url, limits=only_begins, settings=STORE) as stage:
-            database = await asyncpg.connect(url)
-            await database.execute(SLOW)
-            beginning = asyncio.create_task(retry_while_unavailable(stage.begin, submit()))
-            while not await database.fetchval(SLEEPS):
-                await asyncio.wait([beginning], timeout=0.01)
-                if beginning.done():
-                    break
-            await database.execute("DELETE FROM slow")  # what sleeps already is given up
-            begun = await beginning
-            [mine] = await retry_while_unavailable(stage.store.claim, [agent.id], 1)
-            assert mine.id == begun.id
-            await database.close()
-            await retry_while_unavailable(stage.store.queue, mine.id, mine.epoch)
-
-    run(scenario())
+    url = await postgres.blank()
+    only_begins = Limits(runs=0, look=3600, sweep=3600)
+    async with staged(tmp_path, agent, url=url, limits=only_begins, settings=STORE) as stage:
+        database = await asyncpg.connect(url)
+        await database.execute(SLOW)
+        beginning = asyncio.create_task(retry_while_unavailable(stage.begin, submit()))
+        while not await database.fetchval(SLEEPS):
+            await asyncio.wait([beginning], timeout=0.01)
+            if beginning.done():
+                break
+        await database.execute("DELETE FROM slow")  # what sleeps already is given up
+        begun = await beginning
+        [mine] = await retry_while_unavailable(stage.store.claim, [agent.id], 1)
+        assert mine.id == begun.id
+        await database.close()
+        await retry_while_unavailable(stage.store.queue, mine.id, mine.epoch)
 
 
-def test_a_run_can_be_stopped_while_its_history_cannot_be_read(
+async def test_a_run_can_be_stopped_while_its_history_cannot_be_read(
     tmp_path: Path, postgres: Databases
 ) -> None:
     agent = write_agent(tmp_path / "agents" / "counting", COUNTING)
-
-    async def scenario() -> None:
-        url, gate = await gated(postgres)
-        only_here = Limits(look=3600, sweep=3600)
-        async with staged(tmp_path, agent, url=url, limits=only_here, settings=STORE) as stage:
-            told = ("ann", submit("before", "m0"), agent.id, agent.framework)
-            before = (await retry_while_unavailable(stage.store.begin_turn, *told)).run
-            said = [Start(framework=agent.framework), Done(reason="stop")]
-            await stage.store.append(before.id, before.epoch, said, 1000)
-            await gate.shut()
-            begun = await retry_while_unavailable(stage.begin, submit())
-            await gate.reached(1)
-            await retry_while_unavailable(stage.supervisor.stop, "ann", begun.id)
-            while (
-                ended := await retry_while_unavailable(stage.store.run, "ann", begun.id)
-            ).status != "done":
-                pass
-            assert ended.reason == "cancelled"
-            await gate.close()
-            events = await retry_while_unavailable(stage.until_it_ends, begun)
-            assert [type(event) for event in events] == [Start, Done]
-            assert not list((tmp_path / "state").glob("*/*")), "nothing was started"
-
-    run(scenario())
+    url, gate = await gated(postgres)
+    only_here = Limits(look=3600, sweep=3600)
+    async with staged(tmp_path, agent, url=url, limits=only_here, settings=STORE) as stage:
+        told = ("ann", submit("before", "m0"), agent.id, agent.framework)
+        before = (await retry_while_unavailable(stage.store.begin_turn, *told)).run
+        said = [Start(framework=agent.framework), Done(reason="stop")]
+        await stage.store.append(before.id, before.epoch, said, 1000)
+        await gate.shut()
+        begun = await retry_while_unavailable(stage.begin, submit())
+        await gate.reached(1)
+        await retry_while_unavailable(stage.supervisor.stop, "ann", begun.id)
+        while (
+            ended := await retry_while_unavailable(stage.store.run, "ann", begun.id)
+        ).status != "done":
+            pass
+        assert ended.reason == "cancelled"
+        await gate.close()
+        events = await retry_while_unavailable(stage.until_it_ends, begun)
+        assert [type(event) for event in events] == [Start, Done]
+        assert not list((tmp_path / "state").glob("*/*")), "nothing was started"
 
 
-def test_who_is_patient_asks_again_until_there_is_an_answer() -> None:
+async def test_who_is_patient_asks_again_until_there_is_an_answer() -> None:
     asked = []
 
     async def ask(question: str) -> str:
@@ -158,5 +150,5 @@ def test_who_is_patient_asks_again_until_there_is_an_answer() -> None:
             raise StorageUnavailable
         return question.upper()
 
-    assert run(retry_while_unavailable(ask, "why")) == "WHY"
+    assert await retry_while_unavailable(ask, "why") == "WHY"
     assert asked == ["why"] * 3

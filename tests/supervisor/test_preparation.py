@@ -37,36 +37,32 @@ def slow(tmp_path: Path) -> Agent:
     return write_agent(tmp_path / "agents" / "slow", code, "name: Slow\n")
 
 
-def test_an_agent_that_takes_long_to_start_is_told_of_once(tmp_path: Path, slow: Agent) -> None:
-    async def scenario() -> list[StreamEvent]:
-        async with staged(tmp_path, slow, limits=AT_ONCE) as stage:
-            begun = await stage.begin()
+async def test_an_agent_that_takes_long_to_start_is_told_of_once(
+    tmp_path: Path, slow: Agent
+) -> None:
+    async with staged(tmp_path, slow, limits=AT_ONCE) as stage:
+        begun = await stage.begin()
 
-            async def is_told() -> bool:
-                return bool(preparations(await stage.events(begun)))
+        async def is_told() -> bool:
+            return bool(preparations(await stage.events(begun)))
 
-            await until_it_says_so(is_told)
-            (stage.state / "go").touch()
-            return await stage.until_it_ends(begun)
-
-    events = run(scenario())
+        await until_it_says_so(is_told)
+        (stage.state / "go").touch()
+        events = await stage.until_it_ends(begun)
     assert isinstance(events[0], Start)
     assert preparations(events) == ["Starting Slow"]
     assert text_of(events) == "hello"
 
 
-def test_an_agent_that_starts_in_time_is_not_told_of(tmp_path: Path, slow: Agent) -> None:
-    async def scenario() -> list[StreamEvent]:
-        async with staged(tmp_path, slow, limits=QUIET) as stage:
-            begun = await stage.begin()
-            await until(lambda: list((tmp_path / "state").glob("*")))
-            (stage.state / "go").touch()
-            return await stage.until_it_ends(begun)
-
-    assert preparations(run(scenario())) == []
+async def test_an_agent_that_starts_in_time_is_not_told_of(tmp_path: Path, slow: Agent) -> None:
+    async with staged(tmp_path, slow, limits=QUIET) as stage:
+        begun = await stage.begin()
+        await until(lambda: list((tmp_path / "state").glob("*")))
+        (stage.state / "go").touch()
+        assert preparations(await stage.until_it_ends(begun)) == []
 
 
-def test_an_agent_that_goes_on_in_a_new_process_is_resumed(tmp_path: Path) -> None:
+async def test_an_agent_that_goes_on_in_a_new_process_is_resumed(tmp_path: Path) -> None:
     code = """
         if (state / "asked").exists():
             wait_for("go")
@@ -78,25 +74,21 @@ def test_an_agent_that_goes_on_in_a_new_process_is_resumed(tmp_path: Path) -> No
     """
     asker = write_agent(tmp_path / "agents" / "asker", code, "name: Asker\n")
     limits = replace(IMPATIENT, notice=0)
+    async with staged(tmp_path, asker, limits=limits) as stage:
+        begun = await stage.begin()
+        await stage.until_it_waits(begun)
+        await stage.until_nothing_runs()
+        await stage.supervisor.answer("ann", begun.id, approved())
 
-    async def scenario() -> list[StreamEvent]:
-        async with staged(tmp_path, asker, limits=limits) as stage:
-            begun = await stage.begin()
-            await stage.until_it_waits(begun)
-            await stage.until_nothing_runs()
-            await stage.supervisor.answer("ann", begun.id, approved())
+        async def is_told() -> bool:
+            return preparations(await stage.events(begun))[-1:] == ["Resuming Asker"]
 
-            async def is_told() -> bool:
-                return preparations(await stage.events(begun))[-1:] == ["Resuming Asker"]
-
-            await until_it_says_so(is_told)
-            (stage.state / "go").touch()
-            return await stage.until_it_ends(begun)
-
-    assert text_of(run(scenario())) == "True"
+        await until_it_says_so(is_told)
+        (stage.state / "go").touch()
+        assert text_of(await stage.until_it_ends(begun)) == "True"
 
 
-def test_a_function_is_prepared_by_nobody(tmp_path: Path) -> None:
+async def test_a_function_is_prepared_by_nobody(tmp_path: Path) -> None:
     begun, go = asyncio.Event(), asyncio.Event()
 
     async def words() -> str:
@@ -104,40 +96,31 @@ def test_a_function_is_prepared_by_nobody(tmp_path: Path) -> None:
         await go.wait()
         return "hi"
 
-    async def scenario() -> list[StreamEvent]:
-        async with staged(tmp_path, agent("it")(words), limits=AT_ONCE) as stage:
-            started = await stage.begin()
-            await begun.wait()
-            await asyncio.sleep(0)  # a timer of no time is due
-            go.set()
-            return await stage.until_it_ends(started)
-
-    assert preparations(run(scenario())) == []
+    async with staged(tmp_path, agent("it")(words), limits=AT_ONCE) as stage:
+        started = await stage.begin()
+        await begun.wait()
+        await asyncio.sleep(0)  # a timer of no time is due
+        go.set()
+        assert preparations(await stage.until_it_ends(started)) == []
 
 
-def test_an_agent_that_has_read_its_turn_has_started(tmp_path: Path) -> None:
+async def test_an_agent_that_has_read_its_turn_has_started(tmp_path: Path) -> None:
     code = 'wait_for("go"); read_turn(); (state / "read").touch(); wait_for("end"); emit_done()'
     reader = write_agent(tmp_path / "agents" / "reader", code)
     state = tmp_path / "state" / "chat"
-
-    async def scenario() -> None:
-        execution = ProcessExecution.start(
-            job_of(reader, state), Turn(), get_sandbox("process"), HASTY
-        )
-        started = []
-        async with execution:
-            assert execution.created is None
-            started.append(execution.has_started)
-            (state / "go").touch()
-            await until((state / "read").exists)
-            started.append(execution.has_started)
-            (state / "end").touch()
-            while await execution.read():
-                pass
-            started.append(execution.has_started)
-        assert started == [False, True, True]
-
-    run(scenario())
+    execution = ProcessExecution.start(job_of(reader, state), Turn(), get_sandbox("process"), HASTY)
+    started = []
+    async with execution:
+        assert execution.created is None
+        started.append(execution.has_started)
+        (state / "go").touch()
+        await until((state / "read").exists)
+        started.append(execution.has_started)
+        (state / "end").touch()
+        while await execution.read():
+            pass
+        started.append(execution.has_started)
+    assert started == [False, True, True]
 
 
 class FakeStart:

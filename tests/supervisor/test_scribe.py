@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 
 import pytest
@@ -60,91 +59,76 @@ async def events(store: MemoryStorage, run: Run) -> list[StreamEvent]:
     return [entry.event for entry in await store.read(run.id, 0, 100_000)]
 
 
-def test_many_lines_are_stored_in_pieces_and_none_is_lost() -> None:
-    async def scenario() -> None:
-        store = MemoryStorage()
-        run = await begun(store)
-        scribe = await RunWriter.take_up(store, run)
+async def test_many_lines_are_stored_in_pieces_and_none_is_lost() -> None:
+    store = MemoryStorage()
+    run = await begun(store)
+    scribe = await RunWriter.take_up(store, run)
+    scribe.listen()
+    count = MOST_LINES + 1
+    await scribe.read(HELLO * count)
+    await scribe.finish_reading()
+    said = [event for event in await events(store, run) if isinstance(event, TextDelta)]
+    assert len(said) == count
+    assert len(await store.raw_lines(run.id, 0, 2 * count)) == count
+
+
+async def test_who_takes_up_a_log_goes_on_where_it_ends() -> None:
+    store = MemoryStorage()
+    run = await begun(store)
+    first = await RunWriter.take_up(store, run)
+    first.listen()
+    await first.read(HELLO)
+    second = await RunWriter.take_up(store, run)
+    await second.end(Done(reason="lost"))
+    told = [event.type for event in await events(store, run)]
+    assert told == ["start", "text", "text_delta", "text_end", "done"]
+
+
+async def test_a_second_process_repeats_no_id_of_the_first() -> None:
+    store = MemoryStorage()
+    run = await begun(store)
+    scribe = await RunWriter.take_up(store, run)
+    for _ in range(3):
         scribe.listen()
-        count = MOST_LINES + 1
-        await scribe.read(HELLO * count)
+        await scribe.read(b"half a line that the next process does not end")
         await scribe.finish_reading()
-        said = [event for event in await events(store, run) if isinstance(event, TextDelta)]
-        assert len(said) == count
-        assert len(await store.raw_lines(run.id, 0, 2 * count)) == count
-
-    asyncio.run(scenario())
-
-
-def test_who_takes_up_a_log_goes_on_where_it_ends() -> None:
-    async def scenario() -> None:
-        store = MemoryStorage()
-        run = await begun(store)
-        first = await RunWriter.take_up(store, run)
-        first.listen()
-        await first.read(HELLO)
-        second = await RunWriter.take_up(store, run)
-        await second.end(Done(reason="lost"))
-        told = [event.type for event in await events(store, run)]
-        assert told == ["start", "text", "text_delta", "text_end", "done"]
-
-    asyncio.run(scenario())
+        await scribe.read(HELLO)
+        await scribe.write(Status(message="again"))
+    texts = [event.id for event in await events(store, run) if isinstance(event, Text)]
+    assert len(set(texts)) == len(texts) == 3
 
 
-def test_a_second_process_repeats_no_id_of_the_first() -> None:
-    async def scenario() -> None:
-        store = MemoryStorage()
-        run = await begun(store)
-        scribe = await RunWriter.take_up(store, run)
-        for _ in range(3):
-            scribe.listen()
-            await scribe.read(b"half a line that the next process does not end")
-            await scribe.finish_reading()
-            await scribe.read(HELLO)
-            await scribe.write(Status(message="again"))
-        texts = [event.id for event in await events(store, run) if isinstance(event, Text)]
-        assert len(set(texts)) == len(texts) == 3
-
-    asyncio.run(scenario())
+async def test_an_answer_is_unheard_until_the_agent_says_something_of_its_own() -> None:
+    store = MemoryStorage()
+    scribe = await RunWriter.take_up(store, await begun(store))
+    scribe.listen()
+    await scribe.read(REQUEST + PAUSED)
+    assert (scribe.waiting, scribe.unheard) == (True, False)
+    await scribe.write(ANSWER)
+    assert (scribe.waiting, scribe.unheard) == (False, True)
+    await scribe.read(b'{"type": "status", "data": {"message": "tidying up"}}\nnoise\n')
+    assert scribe.unheard
+    await scribe.read(b'{"type": "done", "data": {}}\n')
+    assert not scribe.unheard
 
 
-def test_an_answer_is_unheard_until_the_agent_says_something_of_its_own() -> None:
-    async def scenario() -> None:
-        store = MemoryStorage()
-        scribe = await RunWriter.take_up(store, await begun(store))
-        scribe.listen()
-        await scribe.read(REQUEST + PAUSED)
-        assert (scribe.waiting, scribe.unheard) == (True, False)
-        await scribe.write(ANSWER)
-        assert (scribe.waiting, scribe.unheard) == (False, True)
-        await scribe.read(b'{"type": "status", "data": {"message": "tidying up"}}\nnoise\n')
-        assert scribe.unheard
-        await scribe.read(b'{"type": "done", "data": {}}\n')
-        assert not scribe.unheard
-
-    asyncio.run(scenario())
-
-
-def test_a_pause_for_an_answer_that_has_come_is_none_until_it_is_asked_again() -> None:
-    async def scenario() -> None:
-        store = MemoryStorage()
-        run = await begun(store)
-        scribe = await RunWriter.take_up(store, run)
-        scribe.listen()
-        await scribe.read(REQUEST)
-        await scribe.write(ANSWER)
-        await scribe.read(PAUSED)
-        assert (await store.run("ann", run.id)).status == "running"
-        await scribe.read(REQUEST + PAUSED)
-        assert (await store.run("ann", run.id)).status == "waiting"
-        told = await events(store, run)
-        assert told == [
-            Start(framework="emitted"),
-            InputRequest(id="r1", kind="question"),
-            ANSWER,
-            Raw(raw=Paused(request_ids=("r1",)).as_json(), source="answered already"),
-            InputRequest(id="r1", kind="question"),
-            Paused(request_ids=("r1",)),
-        ]
-
-    asyncio.run(scenario())
+async def test_a_pause_for_an_answer_that_has_come_is_none_until_it_is_asked_again() -> None:
+    store = MemoryStorage()
+    run = await begun(store)
+    scribe = await RunWriter.take_up(store, run)
+    scribe.listen()
+    await scribe.read(REQUEST)
+    await scribe.write(ANSWER)
+    await scribe.read(PAUSED)
+    assert (await store.run("ann", run.id)).status == "running"
+    await scribe.read(REQUEST + PAUSED)
+    assert (await store.run("ann", run.id)).status == "waiting"
+    told = await events(store, run)
+    assert told == [
+        Start(framework="emitted"),
+        InputRequest(id="r1", kind="question"),
+        ANSWER,
+        Raw(raw=Paused(request_ids=("r1",)).as_json(), source="answered already"),
+        InputRequest(id="r1", kind="question"),
+        Paused(request_ids=("r1",)),
+    ]

@@ -24,7 +24,6 @@ from supervisor.stage import (
     error_of,
     nothing_left,
     reason_of,
-    run,
     staged,
     submit,
     write_agent,
@@ -157,35 +156,29 @@ async def chats_in(storage: Storage) -> set[str]:
     return {chat.id for chat in (await storage.chats("ann", limit=1000)).chats}
 
 
-def test_stderr_goes_with_chats_that_are_pruned_however_many(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with old_chats(tmp_path, 300) as storage:
-            pruned = await prune(storage, tmp_path, timedelta(days=1))
-            assert (pruned.chats, pruned.runs) == (300, 300)
-            assert kept_in(tmp_path) == set()
-
-    run(scenario())
+async def test_stderr_goes_with_chats_that_are_pruned_however_many(tmp_path: Path) -> None:
+    async with old_chats(tmp_path, 300) as storage:
+        pruned = await prune(storage, tmp_path, timedelta(days=1))
+        assert (pruned.chats, pruned.runs) == (300, 300)
+        assert kept_in(tmp_path) == set()
 
 
-def test_no_stderr_is_left_where_pruning_was_interrupted(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with old_chats(tmp_path, 20) as storage:
-            pruning = asyncio.create_task(prune(storage, tmp_path, timedelta(days=1)))
-            first = await storage.run_after("ann", "c0", None)
-            with pytest.raises(LogDeleted):
-                await storage.run_after("ann", "c0", first.id)
-            pruning.cancel()
-            await asyncio.wait([pruning])
-            assert pruning.cancelled()
-            assert kept_in(tmp_path) == await chats_in(storage) != set()
-
-    run(scenario())
+async def test_no_stderr_is_left_where_pruning_was_interrupted(tmp_path: Path) -> None:
+    async with old_chats(tmp_path, 20) as storage:
+        pruning = asyncio.create_task(prune(storage, tmp_path, timedelta(days=1)))
+        first = await storage.run_after("ann", "c0", None)
+        with pytest.raises(LogDeleted):
+            await storage.run_after("ann", "c0", first.id)
+        pruning.cancel()
+        await asyncio.wait([pruning])
+        assert pruning.cancelled()
+        assert kept_in(tmp_path) == await chats_in(storage) != set()
 
 
 # In runs
 
 
-def test_stderr_is_kept_without_secrets_and_goes_with_the_chat(
+async def test_stderr_is_kept_without_secrets_and_goes_with_the_chat(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MOBOX_TEST_KEY", SECRET)
@@ -197,36 +190,28 @@ def test_stderr_is_kept_without_secrets_and_goes_with_the_chat(
     """
     agent = write_agent(tmp_path / "chatty", code, "env: [MOBOX_TEST_KEY]")
     folder = StderrFolder(tmp_path / "logs")
-
-    async def scenario() -> None:
-        async with staged(tmp_path, agent) as stage:
-            fine, failed = await stage.begin(), await stage.begin(submit("fail", chat_id="other"))
-            assert reason_of(await stage.until_it_ends(fine)) == "stop"
-            error = error_of(await stage.until_it_ends(failed))
-            assert error.stderr_tail == "the key is [MOBOX_TEST_KEY]\n"
-            for begun in (fine, failed):
-                assert folder.read(begun) == {1: "the key is [MOBOX_TEST_KEY]\n"}
-            await stage.supervisor.delete("ann", "chat")
-            assert folder.read(fine) == {}
-            assert folder.read(failed) != {}
-
-    run(scenario())
+    async with staged(tmp_path, agent) as stage:
+        fine, failed = await stage.begin(), await stage.begin(submit("fail", chat_id="other"))
+        assert reason_of(await stage.until_it_ends(fine)) == "stop"
+        error = error_of(await stage.until_it_ends(failed))
+        assert error.stderr_tail == "the key is [MOBOX_TEST_KEY]\n"
+        for begun in (fine, failed):
+            assert folder.read(begun) == {1: "the key is [MOBOX_TEST_KEY]\n"}
+        await stage.supervisor.delete("ann", "chat")
+        assert folder.read(fine) == {}
+        assert folder.read(failed) != {}
 
 
-def test_the_servers_log_tells_no_terminal_what_to_do(
+async def test_the_servers_log_tells_no_terminal_what_to_do(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     agent = write_agent(tmp_path / "rude", "sys.exit('it broke \\x1b]0;mine\\x07\\r')")
-
-    async def scenario() -> None:
-        async with staged(tmp_path, agent) as stage:
-            await stage.until_it_ends(await stage.begin())
-
-    run(scenario())
+    async with staged(tmp_path, agent) as stage:
+        await stage.until_it_ends(await stage.begin())
     assert r" it broke \x1b]0;mine\x07 (mobox logs " in caplog.text
 
 
-def test_each_leg_of_a_run_keeps_its_own_and_silent_ones_nothing(tmp_path: Path) -> None:
+async def test_each_leg_of_a_run_keeps_its_own_and_silent_ones_nothing(tmp_path: Path) -> None:
     code = """
         answers = read_turn().earlier_answers + read_turn().answers
         if len(answers) != 1:
@@ -239,28 +224,20 @@ def test_each_leg_of_a_run_keeps_its_own_and_silent_ones_nothing(tmp_path: Path)
             emit_done()
     """
     agent = write_agent(tmp_path / "legs", code)
-
-    async def scenario() -> None:
-        async with staged(tmp_path, agent) as stage:
-            begun = await stage.begin()
-            for name in ("r0", "r1"):
-                await stage.until_it_waits(begun)
-                await stage.until_nothing_runs()
-                answer = Answer(decision="answered", request_id=name)
-                await stage.supervisor.answer("ann", begun.id, (answer,))
-            await stage.until_it_ends(begun)
-            kept = await stage.supervisor.stderr_of("ann", begun.id)
-            assert kept == {1: "leg after 0\n", 3: "leg after 2\n"}
-
-    run(scenario())
+    async with staged(tmp_path, agent) as stage:
+        begun = await stage.begin()
+        for name in ("r0", "r1"):
+            await stage.until_it_waits(begun)
+            await stage.until_nothing_runs()
+            answer = Answer(decision="answered", request_id=name)
+            await stage.supervisor.answer("ann", begun.id, (answer,))
+        await stage.until_it_ends(begun)
+        kept = await stage.supervisor.stderr_of("ann", begun.id)
+        assert kept == {1: "leg after 0\n", 3: "leg after 2\n"}
 
 
-def test_a_folder_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
     agent = write_agent(tmp_path / "loud", "print('hm', file=sys.stderr); emit_done()")
     (tmp_path / "logs").write_text("a file in its place")
-
-    async def scenario() -> None:
-        async with staged(tmp_path, agent) as stage:
-            assert reason_of(await stage.until_it_ends(await stage.begin())) == "stop"
-
-    run(scenario())
+    async with staged(tmp_path, agent) as stage:
+        assert reason_of(await stage.until_it_ends(await stage.begin())) == "stop"
