@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from grammar import check_ai_sdk, chunks_of
-from grammar_log import legal_log
 from mobox import LogEntry, Recorder, StreamEvent, get_formatter
 from mobox.capture.process import Outcome, ProcessExecution, job_of
 from mobox.catalog import load_agent
@@ -35,6 +33,8 @@ from mobox.formatters import format_all
 from mobox.sandbox import get_sandbox
 from mobox.sandbox.process import AGENT_PATH
 from mobox.turn import Answer, Decision, Frontend, FrontendTool, PromptText, Turn
+from support.grammar_ai_sdk import check_ai_sdk, chunks_of
+from support.grammar_log import legal_log
 
 HERE = Path(__file__).parent
 DEMO = HERE.parent.parent / "agents" / "demo"

@@ -16,7 +16,7 @@ from mobox.emitter import emit_text
 from mobox.events import Status
 from mobox.function_agents import agent
 from mobox.turn import Turn
-from waiting import until
+from support.waiting import until
 
 MANY = 1000
 WORDS = "x" * 1000

@@ -17,14 +17,14 @@ from typing import Any, TypeVar
 
 import pytest
 
-from grammar_log import legal_log
 from mobox import LogEntry, Recorder
 from mobox.capture.execution import STDERR_TAIL, Outcome
 from mobox.capture.process import READ_SIZE, Patience, ProcessExecution
 from mobox.events import Done, Error, InputRequest, Paused, Raw, TextDelta
 from mobox.sandbox import Job, get_sandbox
 from mobox.turn import Answer, HistoryMessage, PromptText, Turn
-from waiting import until, wait_until
+from support.grammar_log import legal_log
+from support.waiting import until, wait_until
 
 T = TypeVar("T")
 

@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ag_ui_client import CLIENTS, AGUIClients
-from grammar_ag_ui import PROFILES, Event, check_ag_ui, events_of
 from mobox.errors import UnknownProfile
 from mobox.events import (
     Custom,
@@ -61,7 +59,9 @@ from mobox.formatters.ag_ui.arguments import completion
 from mobox.message import Message
 from mobox.transcript import fold
 from mobox.turn import PromptData, PromptFile, PromptText, UserMessage
-from strategies import log_of, logs, numbered, with_unknown
+from support.ag_ui_client import CLIENTS, AGUIClients
+from support.grammar_ag_ui import PROFILES, Event, check_ag_ui, events_of
+from support.strategies import log_of, logs, numbered, with_unknown
 
 profiles = st.sampled_from(AGUIFormatter.PROFILES)
 each_profile = pytest.mark.parametrize("profile", CLIENTS)

@@ -24,7 +24,7 @@ from mobox.turn import (
     Request,
     UserMessage,
 )
-from strategies import json_values
+from support.strategies import json_values
 
 Json = Any
 

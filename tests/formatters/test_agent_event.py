@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from grammar_agent_event import Event, check_agent_events, events_of
 from mobox.errors import InvalidCursor, UnknownProfile
 from mobox.events import (
     Done,
@@ -42,7 +41,8 @@ from mobox.events import (
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.agent_event import AgentEventFormatter, Place, place_of
 from mobox.formatters.agent_event.times import iso
-from strategies import log_of, logs, numbered
+from support.grammar_agent_event import Event, check_agent_events, events_of
+from support.strategies import log_of, logs, numbered
 
 profiles = st.sampled_from(AgentEventFormatter.PROFILES)
 

@@ -9,8 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ai_sdk_client import AiSdkClients
-from grammar import DONE, PROFILES, check_ai_sdk, chunks_of
 from mobox import EventType, LogEntry, StreamEvent
 from mobox.delivery import sse
 from mobox.errors import UnknownProfile
@@ -50,7 +48,9 @@ from mobox.events import (
     Usage,
 )
 from mobox.formatters.ai_sdk import AISDKFormatter
-from strategies import log_of, logs, numbered
+from support.ai_sdk_client import AiSdkClients
+from support.grammar_ai_sdk import DONE, PROFILES, check_ai_sdk, chunks_of
+from support.strategies import log_of, logs, numbered
 
 Chunk = dict[str, Any]
 

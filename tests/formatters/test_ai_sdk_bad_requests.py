@@ -6,11 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ai_sdk_bodies import RAN, REGENERATE, STEP, TALK, assistant, body, recorded, text, tool, user
 from mobox.errors import InvalidRequest
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.turn import Request
-from strategies import json_values
+from support.ai_sdk_bodies import (
+    RAN,
+    REGENERATE,
+    STEP,
+    TALK,
+    assistant,
+    body,
+    recorded,
+    text,
+    tool,
+    user,
+)
+from support.strategies import json_values
 
 Json = Any
 

@@ -7,7 +7,19 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ai_sdk_bodies import (
+from mobox.formatters.ai_sdk.requests import read_request
+from mobox.turn import (
+    Action,
+    Answer,
+    Cut,
+    Place,
+    PromptData,
+    PromptFile,
+    PromptText,
+    Request,
+    UserMessage,
+)
+from support.ai_sdk_bodies import (
     BODIES,
     RAN,
     REGENERATE,
@@ -21,19 +33,7 @@ from ai_sdk_bodies import (
     tool,
     user,
 )
-from ai_sdk_client import find_node
-from mobox.formatters.ai_sdk.requests import read_request
-from mobox.turn import (
-    Action,
-    Answer,
-    Cut,
-    Place,
-    PromptData,
-    PromptFile,
-    PromptText,
-    Request,
-    UserMessage,
-)
+from support.ai_sdk_client import find_node
 
 Json = Any
 

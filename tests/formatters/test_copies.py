@@ -10,7 +10,7 @@ import pytest
 from mobox import LogEntry
 from mobox.events import Paused
 from mobox.formatters import StoredRun, format_all, formatter_of_run, profiles_of, protocols
-from recorded import each_recording, recorded_log
+from support.recordings import each_recording, recorded_log
 
 RUN = StoredRun(id="run_1", chat_id="chat", owner="ann", first_event_index=3)
 FEW = 5

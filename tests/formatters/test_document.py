@@ -34,8 +34,8 @@ from mobox.events import (
     ToolUseStart,
 )
 from mobox.formatters import format_all
-from recorded import each_recording, recorded_log
-from strategies import log_of, logs, numbered
+from support.recordings import each_recording, recorded_log
+from support.strategies import log_of, logs, numbered
 
 Frame = dict[str, Any]
 

@@ -5,15 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from ag_ui_client import AGUIClients
-from document_client import DocumentClient, charts_in, charts_of
 from mobox import LogEntry, get_formatter
 from mobox.events import Done, Start, Status, StreamEvent
 from mobox.formatters import format_all
 from mobox.formatters.ag_ui import snapshot
 from mobox.formatters.ai_sdk import ui_message
 from mobox.transcript import fold
-from recorded import FOLDER, recorded_log
+from support.ag_ui_client import AGUIClients
+from support.document_client import DocumentClient, charts_in, charts_of
+from support.recordings import FOLDER, recorded_log
 
 LOG = recorded_log(FOLDER / "emitted" / "text_step_text.jsonl")
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grammar_panes import Message, Panes, check_panes
 from mobox.errors import UnknownProfile
 from mobox.events import (
     Done,
@@ -48,8 +47,9 @@ from mobox.events import (
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.panes import POLICIES, PanesFormatter
 from mobox.formatters.panes.streamed_code import StreamedCode
-from recorded import RECORDINGS, each_recording, name_of, recorded_log
-from strategies import logs, numbered
+from support.grammar_panes import Message, Panes, check_panes
+from support.recordings import RECORDINGS, each_recording, name_of, recorded_log
+from support.strategies import logs, numbered
 
 each_policy = pytest.mark.parametrize("policy", POLICIES)
 

@@ -7,7 +7,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ai_sdk_client import AiSdkClients, as_in_javascript
 from formatters.test_law import CLIENTS, comparable, without_last_step
 from mobox.errors import UnknownProfile
 from mobox.events import (
@@ -51,7 +50,8 @@ from mobox.formatters.ai_sdk.tools import INVALID_INPUT
 from mobox.message import Message
 from mobox.transcript import fold
 from mobox.usage import Totals
-from strategies import (
+from support.ai_sdk_client import AiSdkClients, as_in_javascript
+from support.strategies import (
     ONE_ID_FOR_TWO_BLOCKS,
     THOUGHT_AFTER_NOTHING,
     endings,

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from grammar_log import legal_log
 from mobox import Recorder, StreamEvent, get_parser
 from mobox.events import Paused, Raw, Result, Text, decode_many
 from mobox.lifecycle import Lifecycle
-from trees import Tree, tree_of
+from support.grammar_log import legal_log
+from support.run_trees import Tree, tree_of
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from grammar_log import legal_log
 from mobox import Recorder, StreamEvent
 from mobox.events import Raw, SubagentStart, Thinking, TodoCreate, ToolUseStart
-from trees import tree_of
+from support.grammar_log import legal_log
+from support.run_trees import tree_of
 
 HERE = Path(__file__).parent
 MANAGED = HERE.parent / "recordings" / "smolagents" / "managed.jsonl"

@@ -27,7 +27,7 @@ from mobox.server.settings import Settings
 from mobox.turn import Answer
 from server.live_server import AGENTS
 from storage.conformance import BEGINNING, ENDING, begin, say, submit, turn, words
-from waiting import until
+from support.waiting import until
 
 
 def watched(read: Callable[..., Any], places: list[int]) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ from mobox.errors import (
     NotOpen,
 )
 from server.live_server import message
-from waiting import until
+from support.waiting import until
 
 APPS = pytest.mark.parametrize("make", [FastAPI, Starlette])
 

@@ -34,7 +34,7 @@ from mobox.events import (
     Usage,
 )
 from mobox.parsers.adk.branches import levels_of
-from test_golden import text_of
+from pipeline.test_golden import text_of
 
 RECORDINGS = sorted((Path(__file__).parent.parent / "recordings" / "adk").glob("*"))
 Line = dict[str, Any]

@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grammar import check_ai_sdk
-from grammar_log import legal_log
 from mobox import LogEntry, Recorder, StreamEvent, get_formatter, get_parser
 from mobox.capture.jsonlines import JsonLines
 from mobox.events import (
@@ -38,6 +36,8 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from support.grammar_ai_sdk import check_ai_sdk
+from support.grammar_log import legal_log
 
 Line = dict[str, Any]
 Lines = list[Line]

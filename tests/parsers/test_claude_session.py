@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from grammar_log import legal_log
 from mobox import Recorder, StreamEvent, get_parser
 from mobox.capture.jsonlines import JsonLines
 from mobox.events import (
@@ -48,6 +47,7 @@ from mobox.events import (
 )
 from mobox.parsers.kept import NOT_SHOWN
 from mobox.waiting import LETS_WAIT
+from support.grammar_log import legal_log
 
 Line = dict[str, Any]
 Lines = list[Line]

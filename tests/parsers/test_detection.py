@@ -15,7 +15,7 @@ from mobox.parsers import frameworks
 from mobox.parsers.detection import LOOK_AT, detect
 from mobox.parsers.formats import having, kinds, prefixed
 from mobox.parsers.unsupported import UNSUPPORTED
-from recorded import RECORDINGS, each_recording
+from support.recordings import RECORDINGS, each_recording
 
 TEXT = {"type": "text", "data": {"content": "Hello"}}
 CHUNK: Any = {"choices": []}

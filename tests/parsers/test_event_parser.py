@@ -30,7 +30,7 @@ from mobox.parsers import EmittedParser, EventParser, get_parser
 from mobox.parsers.claude import ClaudeParser, wire
 from mobox.parsers.claude.messages import Messages
 from mobox.transcript import fold
-from recorded import FOLDER, recorded_log
+from support.recordings import FOLDER, recorded_log
 
 
 class Careless(EventParser):

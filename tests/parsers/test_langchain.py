@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from grammar_log import legal_log
 from mobox import Recorder, StreamEvent, get_parser
 from mobox.events import (
     Custom,
@@ -39,7 +38,8 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from trees import Tree, tree_of
+from support.grammar_log import legal_log
+from support.run_trees import Tree, tree_of
 
 Line = dict[str, Any]
 Events = list[StreamEvent]

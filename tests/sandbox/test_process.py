@@ -19,7 +19,7 @@ from mobox.errors import UnknownSandbox
 from mobox.sandbox import Job, Status, get_sandbox, keeper, known
 from mobox.sandbox.process import AGENT_PATH, KeptProcess, ProcessSandbox, environment
 from mobox.turn import Turn
-from waiting import until
+from support.waiting import until
 
 INSPECT = """
 import json, os, resource, signal, sys

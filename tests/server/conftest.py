@@ -7,10 +7,10 @@ import httpx
 import pytest
 
 from server.ag_ui_clients import NEWEST, OLDER, AGUIFrontend, AGUIPages
-from server.backstage import Backstage
 from server.chat_clients import ChatClients, Frontend
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import Gate, write_agent
+from server.server_probe import Backstage
 from server.serving import UVLOOP
 from server.socket_clients import SocketClients
 

@@ -10,11 +10,11 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
-from postgres_server import PostgresServer
 from server.audit import held_by, lost_of
 from server.cluster import LEASE, Cluster, Member
 from server.live_server import LIMIT
-from waiting import until_it_says_so
+from support.postgres_server import PostgresServer
+from support.waiting import until_it_says_so
 
 
 class Dose(NamedTuple):

@@ -10,10 +10,10 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from document_client import DocumentClient, charts_of
 from server.ag_ui_clients import NEWEST, OLDER, AGUIFrontend, AGUIPages, Json
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import Gate, emit, prompt
+from support.document_client import DocumentClient, charts_of
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -10,13 +10,13 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from ag_ui_client import CLIENTS, AGUIClients, AGUIReading
 from mobox.capture.jsonlines import JsonLines
 from mobox.events import StreamEvent
 from mobox.pipeline import Recorder
 from mobox.server.services import Services
 from server.app_client import app_client, begin, say
-from waiting import until
+from support.ag_ui_client import CLIENTS, AGUIClients, AGUIReading
+from support.waiting import until
 
 RECORDINGS = Path(__file__).parent.parent / "recordings"
 SPOKEN = ["claude/everything", "emitted/every_event", "openai/responses_full", "adk/transfer"]

@@ -18,7 +18,7 @@ from mobox.server.keys import digest_of, new_key, read_expiry
 from mobox.server.settings import OWNER, Settings
 from mobox.storage.settings import now_ms
 from server.app_client import app_client
-from server.keyed import bearer, code_of, give_key, keyed_app, say_something
+from server.server_with_keys import bearer, code_of, give_key, keyed_app, say_something
 
 EVENTS = "/api/runs/{}/events"
 

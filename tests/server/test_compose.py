@@ -14,12 +14,12 @@ import httpx
 import pytest
 
 from mobox.server.settings import SETTINGS
-from postgres_server import Databases
 from server.composed import NEEDED, OURS, ROOT, SECRETS, Process, composed, running, services
 from server.live_server import LIMIT, message, mobox
 from server.proxies import SERVERS
-from valkey_server import Valkey
-from waiting import wait_until
+from support.postgres_server import Databases
+from support.valkey_server import Valkey
+from support.waiting import wait_until
 
 UVICORNS = {"FORWARDED_ALLOW_IPS"}
 ENDING = 15

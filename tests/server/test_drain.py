@@ -13,7 +13,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from grammar_log import legal_log
 from mobox.events import Done
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server import Settings
@@ -31,7 +30,8 @@ from server.live_server import (
     message,
     stored,
 )
-from waiting import until
+from support.grammar_log import legal_log
+from support.waiting import until
 
 PROMISE = 10
 """Seconds from the signal to the end of the process, whatever agents and readers do."""

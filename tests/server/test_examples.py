@@ -12,11 +12,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ag_ui_client import AGUIClients
-from ai_sdk_client import AiSdkClients
 from server.ag_ui_clients import COPILOTKIT, NEWEST, AGUIPages
 from server.chat_clients import ChatClients, Cut, Json
 from server.live_server import LIMIT, clean_environment
+from support.ag_ui_client import AGUIClients
+from support.ai_sdk_client import AiSdkClients
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 ANSWER = "It is 21 degrees in Lisbon."

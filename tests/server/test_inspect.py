@@ -17,7 +17,7 @@ from mobox.storage.log import RawLine, Run
 from server.app_client import app_client, begin
 from server.live_server import AGENTS
 from server.serving import client_of
-from server.told_runs import RECORDINGS, append, log_of, recorded, told_in
+from server.stored_runs import RECORDINGS, append, log_of, recorded, told_in
 
 Row = dict[str, Any]
 RECORDING = "openai/responses_hosted"

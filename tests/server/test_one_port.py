@@ -26,10 +26,10 @@ from server.live_server import (
     mobox,
     stored,
 )
+from server.many_processes import LEASE, check_the_end, looking_often, read_elsewhere, stop
 from server.scripted_agent import a_day_of_work, prompt
-from server.several import LEASE, check_the_end, looking_often, read_elsewhere, stop
 from server.socket_clients import SocketClients
-from waiting import until, wait_until
+from support.waiting import until, wait_until
 
 # A busy machine must not make the other process late: its runs would be lost too.
 PATIENT = ("--workers", "2", "--lease", "3")

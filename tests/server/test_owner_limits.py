@@ -22,8 +22,15 @@ from mobox.storage.settings import Settings as StoreSettings
 from mobox.storage.settings import now_ms
 from mobox.supervisor import Limits
 from server.app_client import app_client, begin
-from server.keyed import ask_something, bearer, code_of, give_key, keyed_app, say_something
 from server.live_server import AGENTS, message
+from server.server_with_keys import (
+    ask_something,
+    bearer,
+    code_of,
+    give_key,
+    keyed_app,
+    say_something,
+)
 from server.serving import client_of
 
 EVENTS = "/api/runs/{}/events"

@@ -20,8 +20,15 @@ from mobox.server.authentication import EVERY_SCOPE
 from mobox.server.routes import ROUTES
 from mobox.server.services import Services
 from mobox.storage.chats import History
-from server.keyed import LONG_AGO, ask_something, bearer, give_key, keyed_app, say_something
 from server.live_server import message
+from server.server_with_keys import (
+    LONG_AGO,
+    ask_something,
+    bearer,
+    give_key,
+    keyed_app,
+    say_something,
+)
 
 WORDS = "what only Ann has heard"
 HERS, ASKS, NOBODYS = "hers", "asks", "nobodys"

@@ -19,8 +19,8 @@ from server.live_server import (
     live_server,
     stored,
 )
-from server.several import LEASE, answer, check_the_end, looking_often, read_elsewhere, stop
-from waiting import until
+from server.many_processes import LEASE, answer, check_the_end, looking_often, read_elsewhere, stop
+from support.waiting import until
 
 
 class Two(NamedTuple):

@@ -9,13 +9,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from server.backstage import Backstage
 from server.fault_proxies import Blackhole, BufferingProxy, ImpatientProxy, SlowProxy
 from server.live_server import LIMIT, LiveServer, live_server, loading_first, message
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
+from server.server_probe import Backstage
 from server.socket_clients import Served, SocketClients
-from server.told_runs import Told, told_in
-from waiting import wait_until
+from server.stored_runs import Told, told_in
+from support.waiting import wait_until
 
 FLOOD = ["flood", 256, 64 * 1024]
 """More than the system keeps for two connections."""

@@ -6,7 +6,7 @@ import pytest
 
 from server.chat_clients import Frontend, Json, Report
 from server.scripted_agent import Gate, a_day_of_work, prompt, text, tool
-from waiting import wait_until
+from support.waiting import wait_until
 
 V5 = pytest.mark.parametrize("frontend", ["ai-v6 v6", "ai v6", "ai v7", "ai-v5 v5"], indirect=True)
 

@@ -16,7 +16,9 @@ from mobox.server.connections import LOOK
 from mobox.server.sessions import Sessions
 from mobox.storage import SqliteStorage
 from mobox.storage.keys import ApiKey
-from server.keyed import (
+from server.live_server import LIMIT, LiveServer, live_server, mobox
+from server.raw_sockets import RawWebSocket
+from server.server_with_keys import (
     LONG_AGO,
     ask_something,
     bearer,
@@ -24,8 +26,6 @@ from server.keyed import (
     revoke_at,
     say_something,
 )
-from server.live_server import LIMIT, LiveServer, live_server, mobox
-from server.raw_sockets import RawWebSocket
 from server.socket_clients import SocketClients
 
 WORDS = "what only Ann has heard"

@@ -11,13 +11,13 @@ from typing import Any
 import httpx
 import pytest
 
-from server.backstage import Backstage
 from server.live_server import LIMIT, LiveServer, live_server, loading_first, message
 from server.proxies import NAME, PROXIES, Proxy, running_proxy
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
+from server.server_probe import Backstage
 from server.socket_clients import SocketClients
-from valkey_server import Valkey
-from waiting import wait_until
+from support.valkey_server import Valkey
+from support.waiting import wait_until
 
 PATIENCE = 4
 """Seconds of silence after which a proxy gives up that is less patient than the one of the page."""

@@ -8,12 +8,12 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from grammar_agent_event import check_agent_events
 from mobox.formatters import protocols
-from server.backstage import Backstage
 from server.live_server import LiveServer, message
 from server.scripted_agent import Gate, a_day_of_work, prompt, text, tool
+from server.server_probe import Backstage
 from server.socket_clients import Json, Socket, SocketClients
+from support.grammar_agent_event import check_agent_events
 
 FORMATS = [name for name in protocols() if name != "agent-event"]
 each_transport = pytest.mark.parametrize("transport", ["websocket", "polling"])

@@ -11,7 +11,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from grammar_panes import check_panes
 from mobox.errors import InvalidCursor
 from mobox.events import (
     Done,
@@ -36,7 +35,8 @@ from mobox.storage.log import Run
 from server.app_client import answered, app_client, begin, say
 from server.live_server import AGENTS, message
 from server.serving import client_of
-from server.told_runs import Told, log_of, read, recorded, told_in
+from server.stored_runs import Told, log_of, read, recorded, told_in
+from support.grammar_panes import check_panes
 
 FORMATS = [(name, profile) for name in protocols() for profile in profiles_of(name)]
 OVER = "openai/responses_hosted"

@@ -14,7 +14,7 @@ from mobox.server.settings import Settings
 from server.app_client import begin, say
 from server.live_server import AGENTS
 from server.serving import client_of
-from server.told_runs import told_in
+from server.stored_runs import told_in
 
 ASKS = [Start(framework="test"), InputRequest(id="q"), Paused(request_ids=("q",))]
 SPEAKS = [Start(framework="test"), Text(id="t", content="Hi"), TextEnd(id="t"), Done(reason="stop")]

@@ -24,8 +24,8 @@ from mobox import __version__
 from mobox.server.openapi import document
 from mobox.server.routes import ROUTES
 from mobox.storage import SqliteStorage
-from server.keyed import ask_something, bearer, give_key, say_something
 from server.live_server import LIMIT, live_server
+from server.server_with_keys import ask_something, bearer, give_key, say_something
 
 EXAMPLES = 10
 AGENT = 'print(\'{"type": "text", "data": {"content": "Hi"}}\\n{"type": "done", "data": {}}\')\n'

@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import pytest
 
-from grammar_agent_event import events_of
 from mobox.events import Done, InputRequest, LogEntry, Paused
 from mobox.formatters import format_all, get_formatter, profiles_of
 from mobox.formatters.agent_event import AgentEventFormatter, place_of
@@ -14,6 +13,7 @@ from mobox.server.session_index import Format, SessionIndex, up_to_the_first_ope
 from mobox.storage import MemoryStorage, Settings, Storage
 from mobox.storage.log import PAGE, RunId
 from storage.conformance import BEGINNING, ENDING, begin, say, submit, turn, words
+from support.grammar_agent_event import events_of
 
 AGENT_EVENT = Format("agent-event")
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from server.backstage import Backstage
 from server.live_server import LiveServer
 from server.scripted_agent import Gate, Step, a_day_of_work, prompt
+from server.server_probe import Backstage
 from server.socket_clients import Json, SocketClients
 
 TURNS = {"agent-event": 7, "ai-sdk": 3}

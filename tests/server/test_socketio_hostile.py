@@ -9,12 +9,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from server.backstage import Backstage
 from server.live_server import LiveServer, live_server
 from server.raw_sockets import RawWebSocket
 from server.scripted_agent import prompt, text
+from server.server_probe import Backstage
 from server.socket_clients import RawPoll, SocketClients
-from waiting import wait_until
+from support.waiting import wait_until
 
 JOIN = '42["session:join",{"sessionId":"c"}]'
 

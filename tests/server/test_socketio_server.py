@@ -10,12 +10,12 @@ import httpx
 import pytest
 
 from server.ag_ui_clients import COPILOTKIT, AGUIFrontend, AGUIPages
-from server.backstage import Backstage
 from server.chat_clients import ChatClients, Frontend
 from server.live_server import LiveServer, live_server
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
+from server.server_probe import Backstage
 from server.socket_clients import Json, RawPoll, SocketClients
-from waiting import wait_until
+from support.waiting import wait_until
 
 each_transport = pytest.mark.parametrize("transport", ["websocket", "polling"])
 

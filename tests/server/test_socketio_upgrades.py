@@ -9,7 +9,7 @@ from server.live_server import LiveServer
 from server.raw_sockets import CuttingProxy, RawWebSocket
 from server.scripted_agent import prompt, text
 from server.socket_clients import RawPoll, SocketClients
-from waiting import wait_until
+from support.waiting import wait_until
 
 JOIN = '42["session:join",{"sessionId":"c"}]'
 MANY = 100_000

@@ -10,11 +10,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ai_sdk_client import CLIENTS
 from mobox.delivery.socketio_packets import BAD, EventPayload, Packet
 from server.live_server import LIMIT, LiveServer
 from server.scripted_agent import prompt, text
 from server.socket_clients import RawPoll, SocketClients
+from support.ai_sdk_client import CLIENTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "socketio.md"
 

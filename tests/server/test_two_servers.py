@@ -9,12 +9,12 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from server.backstage import Backstage
 from server.live_server import LiveServer, live_server, loading_first, message
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
+from server.server_probe import Backstage
 from server.socket_clients import SocketClients
-from valkey_server import Valkey
-from waiting import wait_until
+from support.valkey_server import Valkey
+from support.waiting import wait_until
 
 NOBODY_LOOKS = """
 from functools import partial

@@ -27,7 +27,7 @@ from server.live_server import (
     stored,
 )
 from server.live_worker import live_worker
-from server.several import (
+from server.many_processes import (
     ELSEWHERE,
     LEASE,
     answer,
@@ -36,7 +36,7 @@ from server.several import (
     read_elsewhere,
     stop,
 )
-from waiting import until
+from support.waiting import until
 
 
 async def test_servers_leave_runs_to_a_worker(tmp_path: Path, shared_url: str) -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from clocks import Clock
 from mobox.errors import Fenced
 from mobox.events import Done, InputRequest, InputResponse, Paused, Start, Status
 from mobox.storage import Settings, Storage
 from mobox.storage.log import Run
 from mobox.turn import Action, PromptText, Request, UserMessage
 from storage.conformance import Conformance, opened
+from support.clocks import Clock
 
 QUESTION = [Start(framework="emitted"), InputRequest(id="r1"), Paused(request_ids=("r1",))]
 ANSWER = [InputResponse(id="r1", decision="approved")]

@@ -16,9 +16,9 @@ from mobox.storage.postgres import PostgresStorage
 from mobox.storage.postgres.database import connector, migrate, migrations, open_database
 from mobox.storage.postgres.reads import _ACTIVE
 from mobox.storage.schema import Migration
-from postgres_proxy import Proxy
-from postgres_server import Databases
 from storage.conformance import SETTINGS, ids_of, turn
+from support.postgres_proxy import Proxy
+from support.postgres_server import Databases
 
 LATER = Migration(len(migrations()) + 1, "later", "ALTER TABLE chat ADD COLUMN colour TEXT;")
 SECONDS = 60.0

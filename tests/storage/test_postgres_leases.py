@@ -12,7 +12,6 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from clocks import Clock
 from mobox.errors import StorageUnavailable
 from mobox.storage import Settings
 from mobox.storage.postgres import PostgresStorage
@@ -20,11 +19,12 @@ from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import connector
 from mobox.storage.postgres.reads import expired_runs
 from mobox.storage.retry import retry_while_unavailable
-from postgres_proxy import Proxy
-from postgres_server import Databases
 from storage.conformance import SECONDS, say, submit, words
 from storage.test_postgres_outage import CALM, HASTY, begin, execute
-from storage.test_postgres_patience import WAITING
+from storage.test_postgres_retry import WAITING
+from support.clocks import Clock
+from support.postgres_proxy import Proxy
+from support.postgres_server import Databases
 
 
 async def given_up(store: PostgresStorage) -> list[str]:

@@ -20,11 +20,11 @@ from mobox.storage.log import RawLine, Run, RunId, pages
 from mobox.storage.postgres import PostgresStorage
 from mobox.storage.retry import retry_while_unavailable
 from mobox.turn import Request
-from postgres_proxy import Proxy
-from postgres_server import Databases, PostgresServer, running_postgres
 from storage.conformance import ANSWER, DONE, QUESTION, collect, same, say, seqs, submit, words
 from storage.conformance import begin as begin_once
-from waiting import until_it_says_so
+from support.postgres_proxy import Proxy
+from support.postgres_server import Databases, PostgresServer, running_postgres
+from support.waiting import until_it_says_so
 
 SECONDS = 120  # only a test that hangs takes so long
 HASTY = Settings(busy_seconds=1, lease_seconds=3600, poll_seconds=0.05)

@@ -20,7 +20,6 @@ from mobox.storage.postgres import PostgresStorage
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import NOW
 from mobox.turn import UserMessage
-from postgres_server import Databases
 from storage.conformance import (
     BEGINNING,
     DONE,
@@ -36,6 +35,7 @@ from storage.conformance import (
     turn,
     words,
 )
+from support.postgres_server import Databases
 
 Stores: TypeAlias = AbstractAsyncContextManager[list[PostgresStorage]]
 

@@ -29,8 +29,8 @@ from storage.conformance import (
     turn,
     words,
 )
-from valkey_server import Valkey
-from waiting import until
+from support.valkey_server import Valkey
+from support.waiting import until
 
 NEWS_ONLY = Settings(poll_seconds=3600, lease_seconds=3600)
 WATCHFUL = Settings(poll_seconds=0.02, lease_seconds=3600)

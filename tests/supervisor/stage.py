@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from grammar_log import legal_log
 from mobox.capture.callable import CallableExecution
 from mobox.capture.execution import Execution
 from mobox.capture.process import Patience, ProcessExecution, job_of
@@ -27,7 +26,8 @@ from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.log import Run
 from mobox.supervisor import Limits, Supervisor
 from mobox.turn import Action, Answer, PromptText, Request, Turn, UserMessage
-from waiting import until
+from support.grammar_log import legal_log
+from support.waiting import until
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from mobox.sandbox import get_sandbox
 from mobox.supervisor.preparation import Preparation
 from mobox.turn import Turn
 from supervisor.stage import HASTY, IMPATIENT, QUIET, approved, run, staged, text_of, write_agent
-from waiting import until, until_it_says_so
+from support.waiting import until, until_it_says_so
 
 AT_ONCE = replace(QUIET, notice=0)
 

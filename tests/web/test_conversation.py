@@ -12,9 +12,9 @@ from playwright.sync_api import expect
 
 from server.live_server import LiveServer
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
-from web.held_up import held
-from web.talking import Tab, assert_shows_what_is_stored
-from web.watching import CUT_OFF, Watched
+from web.browser_watch import CUT_OFF, Watched
+from web.chat_tab import Tab, assert_shows_what_is_stored
+from web.pausing_agent import held
 
 
 @pytest.mark.parametrize("command", ["all", "hello"])

@@ -18,9 +18,9 @@ from mobox.storage import open_storage
 from mobox.turn import Action, PromptText, Request, UserMessage
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import Step, emit, prompt
-from web.talking import Tab
-from web.told import shown
-from web.watching import Watched
+from web.browser_watch import Watched
+from web.chat_tab import Tab
+from web.transcript_check import shown
 
 CORPUS = Path(__file__).parent.parent.parent / "web/src/content/hostile.json"
 TEXTS: list[str] = [each["text"] for each in json.loads(CORPUS.read_text())]

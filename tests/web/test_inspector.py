@@ -13,10 +13,10 @@ from playwright.sync_api import expect
 from mobox.events import decode
 from server.live_server import LiveServer
 from server.scripted_agent import Gate, Step, emit, pieces, prompt, tool
-from web.inspecting import Inspector, log_of, run_of
-from web.talking import Tab, assert_shows_what_is_stored
+from web.browser_watch import Watched
+from web.chat_tab import Tab, assert_shows_what_is_stored
+from web.inspector_tab import Inspector, log_of, run_of
 from web.test_accessible import SIZES, findings
-from web.watching import Watched
 
 WORDS = ["This", "comes", "in", "eight", "pieces", "one", "by", "one"]
 THOUGHT = pieces("thinking", "thought", ["let", "me", "see"])

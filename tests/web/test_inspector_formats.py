@@ -11,9 +11,9 @@ from playwright.sync_api import expect
 
 from server.live_server import LiveServer
 from server.scripted_agent import emit, pieces, prompt, text
-from web.inspecting import Inspector, log_of, run_of
-from web.talking import Tab
-from web.watching import Watched
+from web.browser_watch import Watched
+from web.chat_tab import Tab
+from web.inspector_tab import Inspector, log_of, run_of
 
 FORMAT = re.compile(r"Format: ")
 TIMES = "\N{MULTIPLICATION SIGN}"

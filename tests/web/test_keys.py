@@ -12,13 +12,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mobox.storage.keys import ApiKey
-from server.keyed import give_key_at, revoke_at
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import prompt, text
-from web.speaking import PROTOCOLS, Speaking
-from web.talking import HAS_CHAT
+from server.server_with_keys import give_key_at, revoke_at
+from web.browser_watch import Watched
+from web.chat_tab import HAS_CHAT
+from web.protocol_tabs import PROTOCOLS, Speaking
 from web.test_accessible import RULES, RUN
-from web.watching import Watched
 
 UNKNOWN = r"the server responded with a status of 401"
 """The browser's own console message for it."""

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from server.live_server import clean_environment
-from web.watching import Watched
+from web.browser_watch import Watched
 
 APP = """
 import asyncio, socket, sys

@@ -11,12 +11,12 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from server.live_server import LIMIT, LiveServer, live_server
+from server.many_processes import LEASE, looking_often
 from server.scripted_agent import Gate, Step, emit, prompt, text
-from server.several import LEASE, looking_often
+from web.browser_watch import CUT_OFF, Watched
+from web.chat_tab import Tab
 from web.panel import Panel
-from web.recorded import FRAMEWORKS, write_agents
-from web.talking import Tab
-from web.watching import CUT_OFF, Watched
+from web.recorded_agents import FRAMEWORKS, write_agents
 
 ESC = "\x1b"
 

@@ -9,13 +9,13 @@ import pytest
 from playwright.sync_api import WebSocket, expect
 
 from server.live_server import LiveServer, live_server
+from server.many_processes import LEASE, looking_often
 from server.scripted_agent import Gate, a_day_of_work, emit, prompt, text
-from server.several import LEASE, looking_often
-from web.held_up import FIRST, LAST, held
-from web.speaking import PROTOCOLS, HeldBack, Speak, Speaking, by_each, speak_from_now_on
-from web.talking import Tab, assert_shows_what_is_stored, read_chat
-from web.told import shown
-from web.watching import CUT_OFF, SOCKET_CUT_OFF, Watched
+from web.browser_watch import CUT_OFF, SOCKET_CUT_OFF, Watched
+from web.chat_tab import Tab, assert_shows_what_is_stored, read_chat
+from web.pausing_agent import FIRST, LAST, held
+from web.protocol_tabs import PROTOCOLS, HeldBack, Speak, Speaking, by_each, speak_from_now_on
+from web.transcript_check import shown
 
 
 @by_each
