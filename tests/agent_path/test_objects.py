@@ -92,13 +92,13 @@ VALUES: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.parametrize(("value", "told"), VALUES.values(), ids=VALUES)
-def test_an_object_is_told_by_what_it_has(value: Any, told: Any) -> None:
+def test_object_is_recognized_by_its_attributes(value: Any, told: Any) -> None:
     described = SdkObjects().describe(value)
     assert described == told
     json.dumps(described, allow_nan=False)
 
 
-def test_an_object_that_raises_is_told_as_well() -> None:
+def test_object_that_raises_is_emitted() -> None:
     assert "Hostile" in Objects().describe(Hostile())
 
 
@@ -112,7 +112,7 @@ def test_circles_and_depths_are_cut() -> None:
     assert json.dumps(Objects().describe(deep)).count("[") < 150
 
 
-def test_a_state_tells_each_message_once() -> None:
+def test_state_emits_each_message_once() -> None:
     objects = Objects()
     first, second = AIMessage(id="1", content="a"), AIMessage(id="2", content="b")
     unnamed = AIMessage(content="c")

@@ -170,9 +170,7 @@ DECISIONS: dict[Decision, str] = {
 
 
 @pytest.mark.parametrize("decision", DECISIONS)
-def test_an_approval_is_answered_to_the_process_that_asks(
-    decision: Decision, tmp_path: Path
-) -> None:
+def test_approval_is_answered_to_the_waiting_process(decision: Decision, tmp_path: Path) -> None:
     def on_events(execution: ProcessExecution, events: list[StreamEvent]) -> None:
         for paused in [event for event in events if isinstance(event, Paused)]:
             answer = Answer(decision=decision)

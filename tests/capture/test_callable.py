@@ -50,7 +50,7 @@ def at_work(function: Callable[..., object]) -> Execution:
 
 
 @pytest.mark.parametrize("function", [speaks, speaks_in_a_thread, emits_in_a_thread])
-async def test_who_is_not_read_says_no_more(function: Callable[..., object]) -> None:
+async def test_unread_agent_is_blocked(function: Callable[..., object]) -> None:
     said.clear()
     async with at_work(function) as execution:
         await until(lambda: len(said) >= ENOUGH)

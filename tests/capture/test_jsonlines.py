@@ -167,11 +167,11 @@ def test_a_large_line_may_come_byte_by_byte() -> None:
 # The cap
 
 
-def test_a_line_over_the_cap_is_dropped_and_its_length_is_told() -> None:
+def test_line_over_the_cap_is_dropped_and_its_length_reported() -> None:
     assert values(b'"345678"\n"3456789"\n"ok"\n', max_line=8) == ["345678", dropped(9), "ok"]
 
 
-def test_a_line_over_the_cap_is_told_once_when_it_ends() -> None:
+def test_line_over_the_cap_is_reported_once_at_its_end() -> None:
     lines = JsonLines(max_line=8)
     assert [lines.feed(b"123456") for _ in range(3)] == [[], [], []]
     assert lines.feed(b"7\n1\n") == [dropped(19), 1]
@@ -294,7 +294,7 @@ def test_many_brackets_are_not_deep_nesting(value: Any) -> None:
     ],
     ids=len,
 )
-def test_more_containers_than_anybody_needs_are_refused_as_text(line: bytes) -> None:
+def test_line_with_too_many_containers_is_kept_as_text(line: bytes) -> None:
     refused = Raw(raw=line.decode(), source="too many objects and arrays")
     assert values(line + b"\n1\n") == [refused, 1]
 

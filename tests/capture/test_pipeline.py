@@ -144,14 +144,14 @@ def test_what_was_not_ended_is_read_at_the_end() -> None:
     ]
 
 
-def test_the_agents_own_end_is_taken_where_nobody_overrules_it() -> None:
+def test_agents_own_end_is_used_unless_overridden() -> None:
     lines = b'{"type": "done", "data": {}}\n'
     recorder = Recorder("emitted")
     assert recorder.read(lines) == []
     assert recorder.close()[-1].event == Done(reason="stop")
 
 
-def test_whoever_closes_the_run_may_overrule_the_agent() -> None:
+def test_closing_the_run_may_override_the_agent() -> None:
     recorder = Recorder("emitted")
     recorder.read(text_line("Hello") + b'{"type": "done", "data": {}}\n')
     entries = recorder.close(Done(reason="cancelled"), ts=7)
@@ -168,7 +168,7 @@ WAITS = [{"type": kind, "data": data} for kind, data in [
 ]]  # fmt: skip
 
 
-def test_a_run_that_waits_is_left_waiting_unless_somebody_ends_it() -> None:
+def test_waiting_run_stays_waiting_unless_it_is_ended() -> None:
     recorder = Recorder("emitted")
     log = [entry.event for entry in recorder.feed(WAITS)]
     assert log[1:] == [InputRequest(id="r", kind="question"), Paused(request_ids=("r",))]
@@ -247,7 +247,7 @@ WRONG: list[tuple[list[dict[str, Any]], str]] = [
 
 
 @pytest.mark.parametrize(("lines", "violation"), WRONG)
-def test_the_judge_says_what_is_wrong(
+def test_judge_reports_violations(
     tmp_path: Path, lines: list[dict[str, Any]], violation: str
 ) -> None:
     (tmp_path / "run.jsonl").write_text("\n".join(map(json.dumps, lines)))
@@ -307,6 +307,6 @@ def test_what_was_understood_in_part_ends_as_it_does(data: bytes, reason: DoneRe
     assert [event for event in log if isinstance(event, Error)] == []
 
 
-def test_whoever_says_how_a_run_ends_has_the_last_word() -> None:
+def test_given_end_overrides_unread_lines() -> None:
     cancelled = Done(reason="cancelled")
     assert ended("claude", b'{"a": 1}\n', cancelled)[1:] == [Raw(raw={"a": 1}), cancelled]

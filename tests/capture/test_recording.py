@@ -106,7 +106,9 @@ def test_a_command_that_cannot_be_run(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     "arguments", [[], ["--"], ["a:b", "c"], ["-o", "/no/such/folder/x", "json:dumps"]]
 )
-def test_a_wrong_use_says_so(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_prints_an_error(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         main(["record", *arguments])
     assert "mobox record" in capsys.readouterr().err

@@ -148,7 +148,7 @@ def test_broken_input_is_reported_and_carried_on() -> None:
     assert done.stdout == mobox(*TO_AI_SDK, HELLO).stdout
 
 
-def test_what_somebody_else_wrote_is_an_error_though_nothing_of_it_is_lost() -> None:
+def test_wrong_framework_is_an_error_and_loses_nothing() -> None:
     done = mobox("convert", "--from", "gemini", "--to", "canonical", HELLO)
     assert done.returncode == 1
     assert done.stderr.decode() == (
@@ -187,7 +187,7 @@ def test_a_format_without_a_parser_is_named(framework: str) -> None:
         ("canonical", b'"code":"not_understood"'),
     ],
 )
-def test_every_protocol_says_that_nothing_was_understood(protocol: str, says: bytes) -> None:
+def test_every_protocol_reports_that_nothing_was_parsed(protocol: str, says: bytes) -> None:
     done = mobox("convert", "--from", "claude", "--to", protocol, data=PART * 2)
     assert done.returncode == 1
     assert says in done.stdout
@@ -241,7 +241,7 @@ def test_a_reader_who_has_had_enough_ends_the_command_quietly() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["convert", "--list"], ["demo", "--speed", "0"]])
-def test_nobody_who_reads_is_no_error(arguments: list[str]) -> None:
+def test_stream_without_readers_is_no_error(arguments: list[str]) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
     with started(*arguments, stdout=write_end) as process:
@@ -333,7 +333,7 @@ def heard_interrupts() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("heard_interrupts")
-def test_a_command_that_is_interrupted_says_so_by_its_exit_code() -> None:
+def test_interrupted_command_has_its_exit_code() -> None:
     with started(*TO_AI_SDK) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -345,7 +345,7 @@ def test_a_command_that_is_interrupted_says_so_by_its_exit_code() -> None:
         assert (process.returncode, errors) == (130, b"")
 
 
-def test_the_demo_tells_a_run_three_times(capsys: pytest.CaptureFixture[str]) -> None:
+def test_demo_shows_a_run_three_times(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--speed", "0"]) == 0
     told = capsys.readouterr().out
     lines = told.splitlines()

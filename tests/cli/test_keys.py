@@ -67,7 +67,7 @@ def test_a_secret_is_all_that_stdout_has(keys: Command) -> None:
     assert "--auth keys" in err
 
 
-def test_a_key_is_made_as_it_is_asked_for(keys: Command) -> None:
+def test_key_is_created_as_requested(keys: Command) -> None:
     keys.add("--owner", "ci", "--name", "nightly", "--scopes", "operate, read", "--expires", "30d")
     [key] = keys.kept()
     assert (key.name, key.scopes) == ("nightly", ("operate", "read"))
@@ -130,7 +130,7 @@ def test_who_looks_for_keys_in_a_wrong_place_makes_nothing_there(
     assert not keys.data.exists()
 
 
-def test_no_key_is_put_where_nobody_finds_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_key_is_written_where_it_cannot_be_found(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["keys", "add", "--owner", "ann", "--database-url", "memory:"]) == 2
     told = capsys.readouterr()
     assert told.out == ""
@@ -139,7 +139,7 @@ def test_no_key_is_put_where_nobody_finds_it(capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.parametrize("variable", [("HOST", "0.0.0.0"), ("PORT", "tcp://10.0.0.1:80")])
 @pytest.mark.parametrize("command", ["keys", "prune", "logs"])
-def test_what_only_a_server_is_told_does_not_matter(
+def test_server_only_settings_do_not_matter(
     variable: tuple[str, str],
     command: str,
     keys: Command,
@@ -189,7 +189,7 @@ def test_a_server_with_keys_listens_where_others_reach_it(tmp_path: Path) -> Non
         assert warning in server.warnings
 
 
-def test_whose_run_the_log_of_an_agent_is_of_is_said(tmp_path: Path) -> None:
+def test_agent_log_names_the_owner_of_its_run(tmp_path: Path) -> None:
     data = tmp_path / "data"
     code, secret, _ = mobox("keys", "add", "--owner", "ann", "--data", data)
     assert code == 0

@@ -71,7 +71,7 @@ def test_a_pipe_gets_what_was_written_to_the_byte(tmp_path: Path) -> None:
     assert done.stderr == b"--- stderr of attempt 1 ---\n" + kept + b"\n"
 
 
-def test_a_terminal_is_told_nothing_that_it_would_obey(tmp_path: Path) -> None:
+def test_terminal_gets_no_control_sequences(tmp_path: Path) -> None:
     command = [*MOBOX, "logs", hostile_run(tmp_path), "--data", str(tmp_path)]
     ours, theirs = os.openpty()
     tty.setraw(theirs)  # as it is written
@@ -84,7 +84,7 @@ def test_a_terminal_is_told_nothing_that_it_would_obey(tmp_path: Path) -> None:
     assert said.decode().splitlines() == expected
 
 
-def test_a_run_that_is_not_there_is_told_so(tmp_path: Path) -> None:
+def test_unknown_run_is_not_found(tmp_path: Path) -> None:
     crashed_run(tmp_path / "data")
     said = mobox("logs", "run_1", "--data", tmp_path / "data")
     assert said == (2, "", "mobox: no run 'run_1'\n")

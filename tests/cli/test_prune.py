@@ -167,5 +167,5 @@ def test_an_age_that_is_none_is_refused(told: str, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("told", ["90m", "12h", "30d", "8w"])
-def test_an_age_is_told_as_the_end_of_a_key_is(told: str) -> None:
+def test_age_is_written_like_an_expiry(told: str) -> None:
     assert age(told).total_seconds() * 1000 == read_expiry(told, 0)

@@ -138,7 +138,7 @@ def test_the_settings_are_shown_with_what_set_them(tmp_path: Path) -> None:
     assert told["agent"] == []
 
 
-def test_what_is_shown_holds_also_where_nothing_is_said(tmp_path: Path) -> None:
+def test_shown_settings_without_arguments_are_the_defaults(tmp_path: Path) -> None:
     assert shown("--port", "0", "--data", "d", cwd=tmp_path)["port"] == ["0", "--port"]
     assert shown("--data", "d", cwd=tmp_path)["database_url"] == ["sqlite:///d/mobox.db"]
     assert shown(cwd=tmp_path)["agents"][0].endswith("/agents")
@@ -165,7 +165,7 @@ def test_a_password_is_not_shown(url: str, expected: str) -> None:
     assert told == ["database_url", expected, "DATABASE_URL"]
 
 
-def test_a_password_of_redis_is_not_shown_nor_told_with_what_is_wrong() -> None:
+def test_redis_password_is_not_shown_in_errors() -> None:
     variables = {"REDIS_URL": "redis://:hunter2@cache/0"}
     shown = show_settings(read_settings(variables, {}), variables, {})
     assert "redis://***@cache/0" in shown
@@ -239,7 +239,7 @@ def test_a_port_that_is_in_use_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("address", ["mysql://ann:hunter2@db/mobox", "sqlite:///", "mobox.db"])
-def test_a_store_that_nobody_knows_is_refused(tmp_path: Path, address: str) -> None:
+def test_unknown_store_is_rejected(tmp_path: Path, address: str) -> None:
     said = refusal("--port", "0", "--data", tmp_path, DATABASE_URL=address)
     assert said.startswith("unknown store ")
     assert "known: memory:, sqlite:///PATH, postgresql://HOST/DATABASE" in said
@@ -263,7 +263,7 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     assert said == f"data={tmp_path / 'file'}: cannot create this folder: File exists"
 
 
-def test_what_was_said_is_for_nobody_else_on_the_machine(tmp_path: Path) -> None:
+def test_stored_data_is_readable_only_by_its_user(tmp_path: Path) -> None:
     kept, made = tmp_path / "kept", tmp_path / "made"
     kept.mkdir(mode=0o755)
     for data in (kept, made):
@@ -283,7 +283,7 @@ def test_an_abbreviation_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--dat" in capsys.readouterr().err
 
 
-def test_without_its_packages_the_command_says_what_to_install(tmp_path: Path) -> None:
+def test_command_without_its_packages_names_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(BLOCKED)
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     code, out, err = mobox("serve", "--port", "0", "--data", tmp_path, PYTHONPATH=path)
@@ -319,7 +319,7 @@ def test_localhost_is_the_address_that_every_machine_has(tmp_path: Path) -> None
         assert httpx.get(f"{server.url}/healthz", trust_env=False).status_code == 200
 
 
-def test_others_are_heard_only_by_who_wants_to_hear_everything(tmp_path: Path) -> None:
+def test_other_loggers_are_shown_only_with_verbose_logging(tmp_path: Path) -> None:
     assert "Started server process" not in served(tmp_path / "a", "/healthz")[1]
     told = served(tmp_path / "b", "/healthz", MOBOX_LOG_LEVEL="debug")[1]
     assert "Started server process" in told
@@ -341,7 +341,7 @@ def test_a_folder_of_agents_that_is_not_there_is_refused(tmp_path: Path) -> None
     )
 
 
-def test_an_agent_with_a_broken_file_is_left_out_and_told_of(tmp_path: Path) -> None:
+def test_agent_with_a_broken_file_is_skipped_and_reported(tmp_path: Path) -> None:
     for name, text in (("good", "name: Good\n"), ("bad", "name: Bad\nframework: cobol\n")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "agent.yaml").write_text(text)
@@ -371,7 +371,7 @@ def test_a_default_agent_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert said == "agent=conter: no such agent; known: counter"
 
 
-def test_agents_are_found_also_from_elsewhere(tmp_path: Path) -> None:
+def test_agents_are_found_from_another_folder(tmp_path: Path) -> None:
     code, out, _ = mobox("serve", "--show-settings", cwd=tmp_path)
     assert code == 0
     assert f"{Path(__file__).parents[2] / 'agents'}" in out

@@ -173,13 +173,13 @@ async def test_a_client_that_leaves_is_missed_at_once_where_its_socket_is(tmp_pa
     ["7.abc", "../0.abc", "²1.abc", "abc", ".", "0.abc", "1.abc", "9" * 5000, f"{'1' * 5000}.abc"],
     ids=range(9),
 )
-async def test_a_socket_that_nobody_has_is_unknown(tmp_path: Path, sid: str) -> None:
+async def test_unknown_socket_is_not_found(tmp_path: Path, sid: str) -> None:
     async with processes(tmp_path) as (here, _):
         status, why = await get(here.app, sid=sid).answer()
         assert (status, why[:16]) == (400, '"Invalid session')
 
 
-async def test_who_waits_for_a_process_that_ends_is_told_so(tmp_path: Path) -> None:
+async def test_waiting_client_is_notified_that_the_process_ends(tmp_path: Path) -> None:
     async with processes(tmp_path) as (here, there):
         sid = await connected(here.app, there.app)
         polling = get(there.app, sid=sid)
@@ -191,9 +191,7 @@ async def test_who_waits_for_a_process_that_ends_is_told_so(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-async def test_who_asks_a_process_that_dies_comes_back_to_another(
-    tmp_path: Path, kind: str
-) -> None:
+async def test_clients_of_a_dying_process_reconnect_to_another(tmp_path: Path, kind: str) -> None:
     async def die(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readexactly(1)
         writer.close()

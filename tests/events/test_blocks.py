@@ -179,7 +179,7 @@ def test_a_step_ends_text_and_thinking_but_not_processing(
     ],
 )
 @pytest.mark.parametrize("kind", ["turn", "task"])
-def test_a_step_ends_what_its_own_agent_or_one_below_it_says(
+def test_step_ends_blocks_of_its_agent_and_those_below(
     speaker: tuple[str, ...], stepping: tuple[str, ...], ends: bool, kind: Literal["turn", "task"]
 ) -> None:
     blocks = blocks_after(TextDelta(scope=speaker, delta="a"))
@@ -222,13 +222,13 @@ def test_names_are_counted_on_from_the_highest_of_their_kind(said: Events, name:
     assert blocks.name_for(Text()) == blocks.name_for(TextDelta(delta="a")) == name
 
 
-def test_asking_for_a_name_opens_nothing() -> None:
+def test_looking_up_a_name_opens_nothing() -> None:
     blocks = Blocks()
     assert blocks.name_for(Thinking()) == blocks.name_for(Thinking()) == "thinking_1"
     assert blocks.open is None
 
 
-def test_two_agents_who_speak_at_once_have_a_block_each() -> None:
+def test_concurrent_agents_have_a_block_each() -> None:
     said = [TextDelta(scope=("a",), delta="1"), TextDelta(scope=("b",), delta="2")]
     assert blocks_after(*said).open == OpenBlock(Block.TEXT, "text_2", ("b",))
 
@@ -262,7 +262,7 @@ def test_only_events_of_the_table_turn(said: Events) -> None:
         assert turn.opened is None or turn.opened.block is BLOCK_OF[event.type]
 
 
-def test_every_event_that_says_something_has_a_row() -> None:
+def test_every_event_with_content_has_a_row() -> None:
     said = {name for name in EventType if name.startswith(("text", "thinking", "todo", "subagent"))}
     assert said <= BLOCK_OF.keys()
 

@@ -13,7 +13,7 @@ from support.slow_path import as_stored
 from support.strategies import logs
 
 
-def test_deltas_of_a_block_are_one_until_something_else_is_said() -> None:
+def test_deltas_of_a_block_are_joined_until_another_event() -> None:
     said: list[StreamEvent] = [
         *(TextDelta(id="a", delta=delta) for delta in "xyz"),
         ThinkingDelta(id="a", delta="t"),
@@ -54,7 +54,7 @@ TELLERS = [(protocol, profile) for protocol in protocols() for profile in profil
 
 
 @given(log=logs(), place=st.integers(0, 30), in_lines=st.booleans())
-def test_every_protocol_tells_them_as_one_by_one(
+def test_every_protocol_formats_them_as_one_by_one(
     log: list[LogEntry], place: int, in_lines: bool
 ) -> None:
     entries = as_stored(log, in_lines)
@@ -65,5 +65,5 @@ def test_every_protocol_tells_them_as_one_by_one(
         assert told == each, f"{protocol} {profile}"
 
 
-def test_there_are_protocols_to_tell_them() -> None:
+def test_protocols_exist_to_format_them() -> None:
     assert len(TELLERS) > 10

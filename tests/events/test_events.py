@@ -96,7 +96,7 @@ def test_a_type_may_be_its_name_or_its_value() -> None:
     assert StreamEvent.of(EventType.TEXT) == StreamEvent.of("text")
 
 
-def test_data_is_what_was_said_and_nothing_else() -> None:
+def test_data_is_exactly_what_was_emitted() -> None:
     event = ToolUseStart(id="c", scope=("t",), provider={"v": 1}, name="f", input={"a": None})
     assert event.data == {"name": "f", "input": {"a": None}}
     assert TodoCreate(items=(TodoItem(content="look"),)).data == {"items": [{"content": "look"}]}
@@ -115,7 +115,7 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("name", "data", "message"), WRONG.values(), ids=WRONG)
-def test_a_wrong_event_says_what_was_expected(
+def test_invalid_event_error_names_the_expected_type(
     name: str, data: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InvalidEvent) as raised:

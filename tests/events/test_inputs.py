@@ -23,7 +23,7 @@ ENDS: list[tuple[JSON, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("told", "end"), ENDS, ids=repr)
-def test_an_input_ends_as_what_was_told(told: JSON, end: dict[str, Any]) -> None:
+def test_input_ends_as_it_was_streamed(told: JSON, end: dict[str, Any]) -> None:
     assert input_of("t", told, ("s",)) == ToolUseEnd(id="t", scope=("s",), **end)
 
 
@@ -68,7 +68,7 @@ def test_every_framework_ends_an_input_so(lines: Any, text: str) -> None:
     assert ends == [input_of("t", text)]
 
 
-def test_so_does_the_run_for_an_input_that_nobody_ended() -> None:
+def test_run_waits_too_for_an_unfinished_input() -> None:
     run = Lifecycle()
     run.feed_all([ToolUseStart(id="t", name="ls"), ToolUseDelta(id="t", delta=" ")])
     assert input_of("t", " ") in run.close()

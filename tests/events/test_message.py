@@ -39,7 +39,7 @@ def words(event_id: str, text: str) -> list[StreamEvent]:
     return [Text(id=event_id), TextDelta(id=event_id, delta=text), TextEnd(id=event_id)]
 
 
-def test_what_was_said_is_told_as_it_was() -> None:
+def test_history_is_sent_unchanged() -> None:
     (text, tool) = told(*words("t1", "Hi"), *CALL, ToolResult(id="call_1", output="seen"))
     assert isinstance(text, TextPart)
     assert text.text == "Hi"
@@ -74,7 +74,7 @@ def test_of_a_run_that_goes_on_a_call_stays_open() -> None:
     assert tool.status is None
 
 
-def test_what_was_taken_back_is_not_told_nor_what_belongs_to_it() -> None:
+def test_retracted_content_and_its_dependents_are_not_sent() -> None:
     parts = told(
         *words("t1", "Helo"),
         Source(id="t1", url="https://example.org"),

@@ -3,7 +3,7 @@
 from mobox.names import Names
 
 
-def test_a_name_that_was_told_is_marked_when_it_is_told_again() -> None:
+def test_repeated_name_is_marked() -> None:
     names = Names("p.")
     assert [names.unique("a", "message") for _ in range(3)] == ["a", "a~2", "a~3"]
     names.take("b~2")

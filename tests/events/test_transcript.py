@@ -439,7 +439,7 @@ REASONS: list[tuple[list[StreamEvent], DoneReason, str | None, list[str]]] = [
 
 
 @pytest.mark.parametrize(("events", "reason", "error", "notices"), REASONS)
-def test_the_message_says_how_the_run_ended(
+def test_message_has_the_outcome_of_the_run(
     events: list[StreamEvent], reason: DoneReason, error: str | None, notices: list[str]
 ) -> None:
     message = folded(Start(framework="test"), *events, ends=None)
@@ -448,7 +448,7 @@ def test_the_message_says_how_the_run_ended(
     assert [p.text for p in message.parts if isinstance(p, ProcessingPart)] == notices
 
 
-def test_a_run_that_was_lost_tells_its_last_error() -> None:
+def test_lost_run_has_its_last_error() -> None:
     log = numbered(log_of([Error(message="Broke.")], Done(reason="lost")))
     assert fold(log, "msg_1").error == "Broke."
 
@@ -461,13 +461,13 @@ def test_a_message_that_has_not_ended_has_no_reason_and_no_duration() -> None:
     assert fold([], "msg_1") == Message(id="msg_1", parts=[])
 
 
-def test_the_message_says_what_was_used() -> None:
+def test_message_has_the_usage() -> None:
     message = folded(Usage(id="a", input=1, output=2), Usage(per="run", input=10, output=20))
     assert message.usage == Totals(input=10, output=20, is_total=True)
     assert folded().usage is None
 
 
-def test_the_run_and_its_blocks_say_how_long_they_took() -> None:
+def test_run_and_blocks_have_their_durations() -> None:
     log = log_of([Thinking(id="x"), ThinkingDelta(id="x", delta="Hm"), Text(id="y"), STOP])
     times = [1000, 1100, 1200, 1400, 1800, 1900, 2000]
     entries = [LogEntry(n, n, ts, e) for n, (ts, e) in enumerate(zip(times, log, strict=True), 1)]
@@ -555,7 +555,7 @@ def test_a_message_may_be_looked_at_while_it_grows(log: list[LogEntry], cut: int
 
 
 @given(logs())
-def test_nothing_that_was_said_is_lost(log: list[LogEntry]) -> None:
+def test_nothing_emitted_is_lost(log: list[LogEntry]) -> None:
     def said(entries: Sequence[LogEntry], *types: type[StreamEvent]) -> str:
         told: list[Any] = [e.event for e in entries if isinstance(e.event, types)]
         return "".join(e.delta if hasattr(e, "delta") else e.content for e in told)

@@ -159,7 +159,7 @@ usages: Any = st.lists(EVENTS["usage"], max_size=8)
 
 
 @given(usages)
-def test_saying_everything_twice_changes_nothing(said: list[Usage]) -> None:
+def test_repeating_every_event_changes_nothing(said: list[Usage]) -> None:
     once, twice = totals_of(*said), totals_of(*said, *said)
     assert close(once) == close(twice)
 

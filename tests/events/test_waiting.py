@@ -205,7 +205,7 @@ def test_one_answer_of_several_leaves_the_others_open() -> None:
     assert read(lifecycle, InputResponse(id="q", decision="answered"))[1:] == []
 
 
-def test_a_request_that_was_never_asked_is_over_with_the_next_word() -> None:
+def test_pause_for_an_unknown_request_ends_with_the_next_event() -> None:
     lifecycle = Lifecycle()
     lifecycle.feed(Paused(request_ids=("nobody",)))
     word = Custom(name="more")
@@ -235,7 +235,7 @@ SECOND_CALL = b'{"type":"tool_use","data":{"id":"t2","name":"read_file","input":
 
 
 @pytest.mark.parametrize("after", [STEP_END, SECOND_CALL, SECOND_CALL + STEP_END])
-def test_a_message_that_goes_on_after_its_first_call_asked_ends_waiting(after: bytes) -> None:
+def test_message_with_open_request_ends_waiting(after: bytes) -> None:
     recorder = Recorder("emitted")
     log = [entry.event for entry in recorder.read(LINES + after) + recorder.close()]
     legal_log(log)

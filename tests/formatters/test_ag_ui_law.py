@@ -105,7 +105,7 @@ def test_the_varied_recordings_are_there() -> None:
 
 @each_profile
 @pytest.mark.parametrize("recording", CUT, ids=name_of)
-def test_who_joins_after_any_entry_has_what_everybody_has(
+def test_client_joining_after_any_entry_has_what_all_have(
     ag_ui: AGUIClients, recording: Path, profile: str
 ) -> None:
     log = timed_log(recording)

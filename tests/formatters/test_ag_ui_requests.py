@@ -242,7 +242,7 @@ MEANT: dict[str, tuple[Json, Said, tuple[Json, ...]]] = {
 
 
 @pytest.mark.parametrize("case", MEANT)
-def test_a_body_says(case: str) -> None:
+def test_body_is_parsed(case: str) -> None:
     given, said, meant = MEANT[case]
     assert meaning(given, said) == meant
 
@@ -305,7 +305,7 @@ PARTS: list[tuple[Json, PromptPart]] = [
 
 
 @pytest.mark.parametrize(("part", "meant"), PARTS)
-def test_a_part_of_a_message_says(part: Json, meant: PromptPart) -> None:
+def test_message_part_is_parsed(part: Json, meant: PromptPart) -> None:
     message = read(body(user("u1", [part]))).message
     assert message == UserMessage(id="u1", parts=(meant,))
 

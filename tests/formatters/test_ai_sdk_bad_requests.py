@@ -94,9 +94,7 @@ INVALID: list[tuple[Json, str, str]] = [
 
 
 @pytest.mark.parametrize(("given", "field", "words"), INVALID)
-def test_an_error_names_the_field_and_says_what_was_expected(
-    given: Json, field: str, words: str
-) -> None:
+def test_error_names_the_field_and_what_was_expected(given: Json, field: str, words: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         read_request(given)
     assert caught.value.field == field

@@ -26,7 +26,7 @@ def places(log: list[LogEntry]) -> set[int]:
     ("protocol", "profile"), [(name, each) for name in protocols() for each in profiles_of(name)]
 )
 @each_recording
-def test_a_copy_ends_a_response_as_a_formatter_does_that_was_told_the_same(
+def test_copy_ends_a_response_as_the_formatter_would(
     recording: Path, protocol: str, profile: str
 ) -> None:
     log = recorded_log(recording)

@@ -138,7 +138,7 @@ def test_a_preparation_is_not_in_the_stored_message() -> None:
     assert processing["text"] == "Looking"
 
 
-def test_a_preparation_is_told_where_status_lines_are() -> None:
+def test_preparation_is_sent_as_a_status_line() -> None:
     told = [msgspec.json.decode(each) for each in documents_of("ag-ui", PREPARATION)]
     assert told[1] == {
         "type": "CUSTOM",

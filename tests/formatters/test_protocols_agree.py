@@ -114,7 +114,7 @@ def test_the_recordings_have_something_to_compare() -> None:
 
 
 @given(logs())
-def test_any_log_tells_all_the_same(log: list[LogEntry]) -> None:
+def test_any_log_gives_the_same_to_all(log: list[LogEntry]) -> None:
     """By what the clients would have, which the laws of both protocols say."""
     contract = by_contract(told(log, "agent-event", "v1"))
     message = fold(log, "msg_1")

@@ -33,7 +33,7 @@ def test_to_import_mobox_imports_no_server() -> None:
     assert said(code) == "[]"
 
 
-def test_what_needs_a_server_says_how_to_install_it() -> None:
+def test_commands_that_need_the_server_name_what_to_install() -> None:
     code = """
 import sys
 sys.modules["starlette"] = None

@@ -52,7 +52,7 @@ LOST = Done(reason="lost")
 # Rule 1: START first, DONE last
 
 
-def test_a_run_that_says_nothing_has_a_start_and_an_end() -> None:
+def test_silent_run_has_a_start_and_an_end() -> None:
     assert log_of([]) == [START, Done(reason="truncated")]
 
 
@@ -61,7 +61,7 @@ def test_the_frameworks_own_start_is_kept() -> None:
     assert log_of([start, STOP]) == [start, STOP]
 
 
-def test_the_start_of_an_agent_that_was_set_up_is_told_as_its_own() -> None:
+def test_start_of_a_configured_agent_is_emitted_as_its_own() -> None:
     run, setup = Start(framework="claude", agent="cook"), Status(message="Preparing")
     agent = Start(framework="claude", model="m", session_id="s", provider={"v": {"a": 1}})
     told = Custom(
@@ -219,7 +219,7 @@ def test_a_run_that_ends_waiting_stays_open() -> None:
     assert not lifecycle.ended
 
 
-def test_that_a_run_waits_is_told_once_until_something_new_is_said_or_asked() -> None:
+def test_waiting_is_sent_once_until_a_new_event_or_request() -> None:
     lifecycle = Lifecycle("test")
     pause, more = Paused(request_ids=("ask",), resume={"at": 1}), Usage(input=1)
     assert lifecycle.feed(pause)[-1:] == [pause]
@@ -257,7 +257,7 @@ def test_a_run_ends_once() -> None:
 
 
 @pytest.mark.parametrize("late", [SAID, STOP, START, Status(message="late")])
-def test_nothing_can_be_said_after_the_end(late: StreamEvent) -> None:
+def test_nothing_can_be_emitted_after_the_end(late: StreamEvent) -> None:
     lifecycle = Lifecycle()
     lifecycle.feed(SAID)
     lifecycle.close()
@@ -505,7 +505,7 @@ LOGGED: dict[str, tuple[Events, Events]] = {
 
 
 @pytest.mark.parametrize(("said", "logged"), LOGGED.values(), ids=LOGGED)
-def test_what_is_said_is_logged_by_the_rules(said: Events, logged: Events) -> None:
+def test_emitted_events_are_logged_by_the_rules(said: Events, logged: Events) -> None:
     log = log_of([START, *said, STOP])
     assert log == [START, *logged, STOP]
     legal_log(log)

@@ -79,20 +79,20 @@ def test_a_log_that_is_fed_again_leaves_the_lifecycle_as_it_was(
 
 @THOROUGH
 @given(SPEECH, endings())
-def test_no_text_is_lost_and_none_is_said_twice(said: Events, done: Done | None) -> None:
+def test_no_text_is_lost_or_repeated(said: Events, done: Done | None) -> None:
     assert text_of(log_of(said, done)) == text_of(said)
 
 
 @THOROUGH
 @given(SPEECH, endings())
-def test_no_thought_is_lost_and_none_is_said_twice(said: Events, done: Done | None) -> None:
+def test_no_thought_is_lost_or_repeated(said: Events, done: Done | None) -> None:
     # Between two thoughts there may be a paragraph more in the log.
     assert thoughts_of(log_of(said, done)).replace("\n", "") == thoughts_of(said).replace("\n", "")
 
 
 @THOROUGH
 @given(SPEECH)
-def test_what_is_said_never_ends_up_as_raw(said: Events) -> None:
+def test_emitted_events_are_never_raw(said: Events) -> None:
     strays = {entry.source for entry in log_of(said) if isinstance(entry, Raw)}
     spoken = [EventType.TEXT, EventType.TEXT_DELTA, EventType.THINKING, EventType.THINKING_DELTA]
     assert not strays & {f"stray {name}" for name in spoken}
@@ -101,7 +101,7 @@ def test_what_is_said_never_ends_up_as_raw(said: Events) -> None:
 @THOROUGH
 @example([Paused(request_ids=("a",)), Status(message="s"), Paused(request_ids=("a",))])
 @given(SPEECH)
-def test_every_event_but_a_proposal_and_a_pause_said_again_is_logged_at_once(said: Events) -> None:
+def test_every_event_but_a_proposal_and_a_repeated_pause_is_logged_at_once(said: Events) -> None:
     lifecycle, pause = Lifecycle(), Paused(request_ids=())
     lifecycle.feed(Start(framework="test"))
     for event in said:
@@ -127,7 +127,7 @@ def test_noise_alone_is_logged_at_the_end() -> None:
 
 
 @pytest.mark.parametrize("event", [Raw(raw=1), Usage(input=1), Status(message="still here")])
-def test_what_says_nothing_new_does_not_end_the_wait(event: StreamEvent) -> None:
+def test_events_without_new_content_do_not_end_the_wait(event: StreamEvent) -> None:
     lifecycle = Lifecycle()
     lifecycle.feed(Start(framework="test"))
     lifecycle.feed(Paused(request_ids=("r",)))
@@ -138,9 +138,7 @@ def test_what_says_nothing_new_does_not_end_the_wait(event: StreamEvent) -> None
 
 @THOROUGH
 @given(SPEECH, scopes)
-def test_whoever_reads_the_log_knows_the_block_that_the_lifecycle_is_in(
-    said: Events, scope: tuple[str, ...]
-) -> None:
+def test_open_block_can_be_derived_from_the_log(said: Events, scope: tuple[str, ...]) -> None:
     lifecycle, reader = Lifecycle(), Blocks()
     for event in said:
         for entry in lifecycle.feed(event):

@@ -225,7 +225,7 @@ def test_only_the_first_lines_are_compared() -> None:
     assert found(*first, *[{"type": "RUN_STARTED"}] * 1000)[1] == "openai"
 
 
-def test_a_deep_agent_is_a_graph_one_line_of_which_says_so() -> None:
+def test_one_line_identifies_a_graph_as_a_deep_agent() -> None:
     line: dict[str, Any] = {"event": "on_chain_start", "run_id": "r", "name": "x", "metadata": {}}
     deep = {**line, "metadata": {"lc_versions": {"deepagents": "0.7.32"}}}
     assert found(line, line)[1] == "langchain"

@@ -87,7 +87,7 @@ def test_a_line_that_is_kept_though_it_was_understood_does_not_count(
     assert seen(Raw(raw=1, source=source)).count == expected
 
 
-def test_a_log_tells_the_same_though_the_server_writes_into_it_too() -> None:
+def test_log_formats_the_same_with_server_events_in_it() -> None:
     log = [Start(framework="claude"), Status(message="Starting"), Raw(raw=PART)]
     lines = UnreadLines("claude")
     lines.recall(log)
@@ -122,7 +122,7 @@ def test_a_format_that_has_a_parser_is_what_to_set() -> None:
     )
 
 
-def test_broken_lines_of_the_right_framework_are_not_sent_elsewhere() -> None:
+def test_broken_lines_of_the_right_framework_suggest_no_other() -> None:
     assert message_of({"type": "message_start"}) == (
         "Not one line could be read as claude. The first line is an object with the key type. "
         "It looks like Claude's Messages API events, but with fields that this version of Mobox "
@@ -130,13 +130,13 @@ def test_broken_lines_of_the_right_framework_are_not_sent_elsewhere() -> None:
     )
 
 
-def test_a_shape_that_nobody_knows_leads_to_a_parser_of_ones_own() -> None:
+def test_unknown_shape_leads_to_writing_a_parser() -> None:
     assert message_of({"a": 1}).endswith(
         "Mobox knows no format that looks like it: docs/add-a-framework.md"
     )
 
 
-def test_text_leads_to_how_an_agent_speaks() -> None:
+def test_plain_text_leads_to_the_documentation_of_emitting() -> None:
     assert message_of("Hello", "World", framework="emitted") == (
         "None of the 2 lines could be read as emitted. The first line is text, not JSON. "
         "An agent writes JSON lines to its standard output: docs/agents.md"
@@ -157,7 +157,7 @@ def test_the_summary_of_a_run_with_some_of_them() -> None:
     assert some.summary() == f"2,000 lines could not be read as claude. {shape}"
 
 
-def test_nothing_that_a_line_says_is_repeated() -> None:
+def test_content_of_a_line_is_not_repeated() -> None:
     secret = "s3cret"
     for raw in ({"a": secret}, [secret], secret, {"a": {secret: 1}}, {"type": secret}):
         assert secret not in message_of(raw)

@@ -108,7 +108,7 @@ ENDED: list[list[bytes]] = [
 
 
 @pytest.mark.parametrize("lines", ENDED)
-def test_a_stretch_ends_where_its_block_does(lines: list[bytes]) -> None:
+def test_fast_path_ends_with_its_block(lines: list[bytes]) -> None:
     reads = [text + b"\n" for text in lines]
     recorder = Recorder("claude")
     by_value = recorder.feed(JsonLines().feed(b"".join(reads))) + recorder.close()
@@ -220,7 +220,7 @@ def test_nothing_passes_after_the_end() -> None:
 
 @THOROUGH
 @given(log=logs(), place=st.integers(0, 30))
-def test_a_formatter_tells_the_same_by_the_long_way(log: list[LogEntry], place: int) -> None:
+def test_formatter_gives_the_same_on_the_slow_path(log: list[LogEntry], place: int) -> None:
     for profile in ("v5", "v6", "v7"):
         short, long_way = AISDKFormatter("msg_1", profile), AISDKFormatter("msg_1", profile)
         told = [*format_all(short, log[:place]), *short.resume(), *format_all(short, log[place:])]
@@ -240,7 +240,7 @@ def test_a_formatter_tells_the_same_by_the_long_way(log: list[LogEntry], place: 
 
 
 @pytest.mark.parametrize("said", [[""], ["", "", "b"], ["b"]])
-def test_a_part_of_a_later_version_is_empty_until_something_is_said(said: list[str]) -> None:
+def test_part_of_a_later_version_is_empty_until_it_has_text(said: list[str]) -> None:
     deltas = [ThinkingDelta(id="a", delta=delta) for delta in said]
     log = numbered([Start(framework="test"), *deltas, Thinking(id="a", content="x")])
     long_way = AISDKFormatter("msg_1")

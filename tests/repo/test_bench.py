@@ -41,13 +41,13 @@ def test_the_workload_is_10000_lines_and_always_the_same() -> None:
     assert hashlib.sha256(b"".join(LINES)).hexdigest() == workload.SHA256
 
 
-def test_a_block_has_as_many_deltas_as_asked_for() -> None:
+def test_block_has_the_requested_number_of_deltas() -> None:
     kinds = [json.loads(line)["type"] for line in workload.one_block(100)]
     assert kinds.count("content_block_delta") == 100
     assert (kinds[0], kinds[-1]) == ("message_start", "message_stop")
 
 
-def test_the_protocols_workload_says_what_the_workload_says() -> None:
+def test_protocol_workload_equals_the_workload() -> None:
     wire = b"".join(frames for _, frames in convert(protocol.lines(), "langchain"))
     assert text_of(wire) == text_of(wire_of(LINES))
     log = b"".join(entries for entries, _ in convert(protocol.lines(), "langchain"))
@@ -63,7 +63,7 @@ def test_the_protocols_floor_reads_every_line() -> None:
 
 
 @pytest.mark.parametrize("framework", spoken.FRAMEWORKS)
-def test_what_others_say_is_what_the_workload_says(framework: str) -> None:
+def test_output_of_the_peers_equals_the_workload(framework: str) -> None:
     told = text_of(b"".join(frames for _, frames in convert(spoken.lines(framework), framework)))
     said = text_of(wire_of(LINES))
     if framework == "smolagents":  # whose models only think
@@ -82,7 +82,7 @@ def test_reads_are_the_lines_in_batches(size: int) -> None:
     assert max(read.count(b"\n") for read in reads) == size
 
 
-def test_mobox_tells_all_the_text_of_the_workload_in_a_legal_stream() -> None:
+def test_mobox_sends_all_text_of_the_workload_in_a_legal_stream() -> None:
     body = wire_of(LINES)
     documents = [frame.removeprefix(b"data: ") for frame in body.split(b"\n\n")[:-1]]
     check_ai_sdk(documents)
@@ -92,7 +92,7 @@ def test_mobox_tells_all_the_text_of_the_workload_in_a_legal_stream() -> None:
         assert text_of(body)[chunk] == told
 
 
-def test_what_is_told_to_two_protocols_is_told_to_each_in_full() -> None:
+def test_two_protocols_each_get_the_whole_run() -> None:
     log, ai_sdk, ag_ui = map(b"".join, zip(*convert_for(BOTH, LINES), strict=True))
     assert (log, ai_sdk) == (log_of(LINES), wire_of(LINES))
     check_ag_ui([frame.removeprefix(b"data: ") for frame in ag_ui.split(b"\n\n")[:-1]])
@@ -152,7 +152,7 @@ def test_a_target_is_met_or_missed(median: float, verdict: str) -> None:
     assert f"| ≥ 5x | {verdict} |" in markdown([result(median)])
 
 
-def test_a_figure_is_told_in_its_unit() -> None:
+def test_figure_is_shown_in_its_unit() -> None:
     late = Figure("a/b", "latency", unit="ms", at_most=8)
     told = Result("server", "A title", [late], merge([{"a/b": [9.0]}]), {}, "")
     assert "| **9.00 ms** | 9.00 to 9.00 | 9.00 | ≤ 8 ms | **missed** |" in markdown([told])

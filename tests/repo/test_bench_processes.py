@@ -16,7 +16,7 @@ from support.valkey_server import Valkey
 LINES = workload.lines()[:300]
 
 
-def test_what_several_processes_say_they_stored_is_there(
+def test_acknowledged_writes_of_several_processes_are_stored(
     postgres: Databases, valkey: Valkey, tmp_path: Path
 ) -> None:
     database = asyncio.run(postgres.database(str(tmp_path)))
@@ -41,13 +41,13 @@ def test_what_several_processes_say_they_stored_is_there(
     assert sum(stored) >= sum(each.appends for each in written) > 0
 
 
-def test_runs_are_told_by_one_process_and_by_two(postgres: Databases, tmp_path: Path) -> None:
+def test_runs_are_sent_by_one_process_and_by_two(postgres: Databases, tmp_path: Path) -> None:
     database = asyncio.run(postgres.database(str(tmp_path)))
     found = reading(tmp_path / "data", database, 1, LINES)
     assert found.keys() == {"scale/read", "cost/read", "read/one", "read/two"}
     assert all(value > 0 for values in found.values() for value in values)
 
 
-def test_a_server_that_cannot_start_says_so(tmp_path: Path) -> None:
+def test_server_that_cannot_start_prints_why(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="nobody serves: 2"):
         Serving(tmp_path, "memory:", 2)

@@ -41,7 +41,7 @@ def server(data: Path, runs: list[Run]) -> Iterator[Hosted]:
         yield server
 
 
-def test_every_client_is_told_the_whole_run(server: Hosted, runs: list[Run]) -> None:
+def test_every_client_receives_the_whole_run(server: Hosted, runs: list[Run]) -> None:
     told = bodies(server, [path_of(run) for run in runs])
     assert [text_of(body) for body in told] == [TOLD] * len(runs)
 
@@ -75,7 +75,7 @@ def test_a_body_is_put_together_from_its_chunks() -> None:
     assert body_of(head + b"3\r\nabc\r\na\r\n0123456789\r\n0\r\n\r\n") == b"abc0123456789"
 
 
-def test_requests_say_how_long_they_are() -> None:
+def test_requests_state_their_length() -> None:
     head, _, body = post("/x", {"a": "é"}).partition(b"\r\n\r\n")
     assert f"Content-Length: {len(body)}".encode() in head
     assert json.loads(body) == {"a": "é"}
@@ -88,19 +88,19 @@ def test_live_runs_reach_their_clients(server: Hosted) -> None:
     assert 0 < live.p50 <= live.p99
 
 
-async def test_a_line_tells_when_it_was_due() -> None:
+async def test_line_has_the_time_when_it_was_due() -> None:
     async with TickingExecution(SPACING) as execution:
         first, *_, last = stamps(await execution.read() + await execution.read())
     assert last - first >= SPACING * 0.99
 
 
-async def test_an_agent_that_is_stopped_has_nothing_more_to_say() -> None:
+async def test_stopped_agent_emits_nothing_more() -> None:
     async with TickingExecution(SPACING) as execution:
         ended = await execution.stop()
         assert (await execution.read(), ended.exit_code) == (b"", 0)
 
 
-def test_connections_are_counted_when_they_have_begun(server: Hosted, data: Path) -> None:
+def test_connections_are_counted_once_they_are_open(server: Hosted, data: Path) -> None:
     path = begin_silent_run(server)
     with Readers(server.port) as readers:
         told = bytearray()
@@ -113,18 +113,16 @@ def test_connections_are_counted_when_they_have_begun(server: Hosted, data: Path
         assert isinstance(idle(bare, "/", 2), float)
 
 
-def test_a_client_that_reads_nothing_can_still_be_asked_for(
-    server: Hosted, runs: list[Run]
-) -> None:
+def test_stalled_client_is_measured(server: Hosted, runs: list[Run]) -> None:
     assert isinstance(stalled(server, [path_of(runs[0])], 0), float)
 
 
-def test_a_server_that_cannot_start_says_so(data: Path) -> None:
+def test_server_that_cannot_start_prints_why(data: Path) -> None:
     with pytest.raises(RuntimeError, match="did not start"):
         Hosted("none", data)
 
 
-def test_a_run_is_begun_by_asking(server: Hosted) -> None:
+def test_run_is_started_by_a_message(server: Hosted) -> None:
     told = bytearray()
     with Readers(server.port) as readers:
         readers.ask(ask(TICKING, 1000))

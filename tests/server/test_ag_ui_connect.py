@@ -67,9 +67,7 @@ def shown(reading: AGUIReading) -> str:
 
 
 @pytest.mark.parametrize("name", SPOKEN)
-async def test_a_replay_is_all_that_was_told_while_it_happened(
-    ag_ui: AGUIClients, name: str, tmp_path: Path
-) -> None:
+async def test_replay_equals_the_live_stream(ag_ui: AGUIClients, name: str, tmp_path: Path) -> None:
     async with app_client(tmp_path, database_url="memory:") as (services, client):
         thread_id = str(uuid4())
         run = await begin(services, thread_id, "Hello")

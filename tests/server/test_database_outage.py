@@ -80,7 +80,7 @@ class Probed(Struct):
     metrics: Registry
 
 
-async def test_who_asks_whether_it_is_ready_does_not_hide_that_the_machine_slept(
+async def test_readiness_check_does_not_hide_that_the_machine_slept(
     postgres: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whose leases are over then, who looks after the runs must find out by itself."""

@@ -116,7 +116,7 @@ def test_a_plain_script(
 
 
 @pytest.mark.parametrize("folder", sorted(path.parent for path in EXAMPLES.glob("*/main.py")))
-def test_an_example_says_how_to_run_it(folder: Path) -> None:
+def test_example_documents_how_to_run_it(folder: Path) -> None:
     told = (folder / "README.md").read_text()
     assert "python main.py" in told
     assert f"[{folder.name}]({folder.name})" in (EXAMPLES / "README.md").read_text()

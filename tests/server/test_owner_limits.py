@@ -62,7 +62,7 @@ async def test_an_owner_begins_so_many_runs_a_minute(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/chat", "/api/agui/chat"])
-async def test_what_is_said_again_begins_nothing(path: str, tmp_path: Path) -> None:
+async def test_repeated_events_start_nothing(path: str, tmp_path: Path) -> None:
     def body(name: str) -> dict[str, object]:
         if path == "/api/chat":
             return message(name, "hello")
@@ -131,7 +131,7 @@ def test_an_owner_has_so_many_streams_open() -> None:
         visits.enter(ann)
 
 
-async def test_a_stream_too_many_is_refused_before_anything_is_begun(tmp_path: Path) -> None:
+async def test_excess_stream_is_rejected_before_anything_starts(tmp_path: Path) -> None:
     settings = Settings(
         data=tmp_path, agents=AGENTS, database_url="memory:", auth="keys", max_streams=2
     )
@@ -224,7 +224,7 @@ class SlowStore(MemoryStorage):
         return found
 
 
-async def test_whoever_comes_while_the_store_is_asked_is_not_judged_by_what_it_says() -> None:
+async def test_connection_opened_during_a_key_check_is_not_judged_by_it() -> None:
     store = SlowStore()
     visits = ConnectionRegistry(store, None)
     old, _ = await give_key(store, "ann")

@@ -175,7 +175,7 @@ async def test_the_owner_is_answered(name: str, tmp_path: Path) -> None:
 
 
 @each_row
-async def test_another_owner_is_told_what_is_told_of_what_is_not_there(
+async def test_another_owner_gets_the_same_as_for_missing_resources(
     name: str, tmp_path: Path
 ) -> None:
     async with keyed_app(tmp_path) as (services, client):
@@ -203,7 +203,7 @@ async def test_another_owner_is_told_what_is_told_of_what_is_not_there(
 
 @pytest.mark.parametrize("who", ["anonymous", "revoked", "expired", "made up"])
 @each_row
-async def test_nobody_is_told_anything(name: str, who: str, tmp_path: Path) -> None:
+async def test_no_client_gets_anything(name: str, who: str, tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (services, client):
         house = House(services, client)
         await house.furnish()
@@ -238,6 +238,6 @@ async def test_a_key_that_is_for_something_else_is_not_enough(name: str, tmp_pat
 
 
 @pytest.mark.parametrize("name", sorted(OPEN))
-async def test_whoever_restarts_processes_needs_no_key(name: str, tmp_path: Path) -> None:
+async def test_health_endpoints_need_no_key(name: str, tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (_, client):
         assert (await client.get(ROUTES[name].path)).json() == {"status": "ok", "problem": None}

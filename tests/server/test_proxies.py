@@ -93,7 +93,7 @@ def test_a_stream_that_is_kept_back_comes_whole_when_the_run_is_over(
     assert (source.told, source.cuts) == (whole(http, server, run_id), 0)
 
 
-def test_who_asks_for_what_there_is_reads_on_where_streams_are_kept_back(
+def test_polling_client_continues_behind_a_buffering_proxy(
     server: LiveServer, http: httpx.Client, chat_id: str, gate: Gate
 ) -> None:
     run_id = begin(http, server, chat_id, prompt(text("One"), gate.step, *a_day_of_work(1)))
@@ -114,7 +114,7 @@ def test_who_asks_for_what_there_is_reads_on_where_streams_are_kept_back(
 
 
 @pytest.mark.parametrize("transports", [["polling"], ["polling", "websocket"]], ids="-".join)
-def test_sockets_that_poll_hear_everything_as_it_comes_where_streams_are_kept_back(
+def test_polling_sockets_receive_events_live_behind_a_buffering_proxy(
     server: LiveServer,
     sockets: SocketClients,
     backstage: Backstage,
@@ -187,7 +187,7 @@ def test_a_reader_that_takes_nothing_more_is_given_up_and_may_come_back(
 # A slow reader
 
 
-def test_a_slow_reader_holds_up_nobody_and_reads_everything(
+def test_slow_reader_blocks_no_other_and_reads_everything(
     server: LiveServer, http: httpx.Client, chat_id: str
 ) -> None:
     run_id = begin(http, server, chat_id, prompt(text("One"), FLOOD, text("two")))

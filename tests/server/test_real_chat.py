@@ -46,7 +46,7 @@ def test_a_reloaded_page_goes_on_with_the_chat(frontend: Frontend, chat_id: str)
 
 
 @V5
-def test_an_agent_that_fails_tells_the_page(frontend: Frontend, chat_id: str) -> None:
+def test_failing_agent_shows_an_error_in_the_page(frontend: Frontend, chat_id: str) -> None:
     page = frontend.open(chat_id)
     report = page.send(prompt(text("Half a"), ["exit", 3]))
     assert report.status == "error"
@@ -172,7 +172,7 @@ def test_an_edit_replaces_the_message_and_what_follows(frontend: Frontend, chat_
 # Two pages
 
 
-def test_a_second_page_is_told_which_run_is_in_its_way(
+def test_second_page_gets_the_id_of_the_active_run(
     frontend: Frontend, chat_id: str, gate: Gate
 ) -> None:
     page = frontend.open(chat_id)

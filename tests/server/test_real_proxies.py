@@ -106,7 +106,7 @@ def test_a_reader_that_leaves_is_missed_and_the_run_goes_on(
     assert '"two"' in whole.text
 
 
-def test_silence_is_shorter_than_a_proxys_patience(
+def test_keep_alive_is_shorter_than_a_proxys_timeout(
     servers: list[LiveServer], http: httpx.Client, chat_id: str, gate: Gate, tmp_path: Path
 ) -> None:
     """Caddy has no such limit unless it is given one."""
@@ -130,7 +130,7 @@ def test_silence_is_shorter_than_a_proxys_patience(
 @pytest.mark.parametrize(
     "transports", [["polling", "websocket"], ["polling"], ["websocket"]], ids="-".join
 )
-def test_sockets_are_told_everything_whichever_server_they_come_to(
+def test_sockets_receive_everything_whichever_server_they_connect_to(
     proxy: Proxy,
     servers: list[LiveServer],
     http: httpx.Client,

@@ -32,7 +32,7 @@ def numbers(events: list[Json]) -> list[int]:
 
 
 @each_transport
-def test_a_session_is_told_as_it_happens(
+def test_session_is_sent_live(
     sockets: SocketClients, server: LiveServer, backstage: Backstage, chat_id: str, transport: str
 ) -> None:
     socket = sockets.open(server, transport)
@@ -48,7 +48,7 @@ def test_a_session_is_told_as_it_happens(
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_session_is_told_in_every_format(
+def test_session_is_sent_in_every_format(
     socket: Socket, backstage: Backstage, chat_id: str, name: str
 ) -> None:
     socket.join(chat_id, format=name)
@@ -59,7 +59,9 @@ def test_a_session_is_told_in_every_format(
     assert {(frame["sessionId"], frame["runId"]) for frame in frames} == {(chat_id, run_id)}
 
 
-def test_a_profile_is_asked_for(socket: Socket, backstage: Backstage, chat_id: str) -> None:
+def test_profile_is_selected_by_the_request(
+    socket: Socket, backstage: Backstage, chat_id: str
+) -> None:
     socket.join(chat_id, profile="document")
     run_id = socket.say(chat_id, prompt(text("Hi")))["runId"]
     socket.events()
@@ -68,9 +70,7 @@ def test_a_profile_is_asked_for(socket: Socket, backstage: Backstage, chat_id: s
     assert {event["persistenceState"] for event in whole} == {"transient", "pending", "persisted"}
 
 
-def test_runs_that_begin_later_are_told_too(
-    socket: Socket, backstage: Backstage, chat_id: str
-) -> None:
+def test_later_runs_are_sent(socket: Socket, backstage: Backstage, chat_id: str) -> None:
     socket.join(chat_id)
     first = socket.say(chat_id, prompt(text("One")))["runId"]
     whole = backstage.events(first)
@@ -83,9 +83,7 @@ def test_runs_that_begin_later_are_told_too(
     assert numbers(events) == list(range(len(events)))
 
 
-def test_frames_of_runs_that_begin_later_are_told_too(
-    socket: Socket, backstage: Backstage, chat_id: str
-) -> None:
+def test_frames_of_later_runs_are_sent(socket: Socket, backstage: Backstage, chat_id: str) -> None:
     backstage.say(chat_id, prompt(text("Before")))
     assert socket.join(chat_id, format="ai-sdk")["status"] == "idle"
     runs = [socket.say(chat_id, prompt(text("One")))["runId"]]
@@ -97,7 +95,7 @@ def test_frames_of_runs_that_begin_later_are_told_too(
     assert [(frame["runId"], frame["cursor"], frame["data"]) for frame in frames] == expected
 
 
-def test_two_sessions_on_one_socket_are_both_told(
+def test_two_sessions_on_one_socket_both_receive(
     socket: Socket, backstage: Backstage, chat_id: str, gate: Gate
 ) -> None:
     one, two = f"{chat_id}-1", f"{chat_id}-2"
@@ -112,7 +110,7 @@ def test_two_sessions_on_one_socket_are_both_told(
     assert {(frame["sessionId"], frame["runId"]) for frame in frames} == {(two, second)}
 
 
-def test_two_sockets_of_one_session_are_told_the_same(
+def test_two_sockets_of_one_session_receive_the_same(
     sockets: SocketClients, server: LiveServer, backstage: Backstage, chat_id: str
 ) -> None:
     both = [sockets.open(server, transport) for transport in ("websocket", "polling")]
@@ -122,7 +120,7 @@ def test_two_sockets_of_one_session_are_told_the_same(
     assert [socket.events() for socket in both] == [backstage.events(run_id)] * 2
 
 
-def test_who_says_something_is_not_joined_by_that(socket: Socket, chat_id: str) -> None:
+def test_sending_a_message_does_not_join_a_session(socket: Socket, chat_id: str) -> None:
     socket.say(chat_id, prompt(text("Hi")))
     other = f"{chat_id}-other"
     socket.join(other)
@@ -134,9 +132,7 @@ def test_who_says_something_is_not_joined_by_that(socket: Socket, chat_id: str) 
 # From any place on
 
 
-def test_a_session_is_told_from_any_index_on(
-    socket: Socket, backstage: Backstage, chat_id: str
-) -> None:
+def test_session_is_sent_from_any_index(socket: Socket, backstage: Backstage, chat_id: str) -> None:
     socket.join(chat_id)
     runs = []
     for words in ("One", "Two", "Three"):
@@ -154,7 +150,7 @@ def test_a_session_is_told_from_any_index_on(
     assert len(socket.read("agent:event", 0)) == read
 
 
-def test_frames_are_told_from_any_cursor_on(
+def test_frames_are_sent_from_any_cursor(
     socket: Socket, backstage: Backstage, chat_id: str
 ) -> None:
     runs = [socket.say(chat_id, prompt(text("One")))["runId"]]
@@ -170,7 +166,7 @@ def test_frames_are_told_from_any_cursor_on(
         read += len(rest)
 
 
-def test_who_joins_in_the_middle_is_told_all_of_the_active_run(
+def test_client_joining_in_the_middle_gets_the_whole_active_run(
     sockets: SocketClients, server: LiveServer, backstage: Backstage, chat_id: str, gate: Gate
 ) -> None:
     first, late = sockets.open(server), sockets.open(server)
@@ -186,7 +182,7 @@ def test_who_joins_in_the_middle_is_told_all_of_the_active_run(
     assert first.events() == backstage.events(run_id)
 
 
-def test_to_join_again_is_to_begin_anew_and_nothing_is_told_twice(
+def test_rejoining_restarts_without_duplicates(
     socket: Socket, backstage: Backstage, chat_id: str, gate: Gate
 ) -> None:
     socket.join(chat_id)
@@ -200,7 +196,7 @@ def test_to_join_again_is_to_begin_anew_and_nothing_is_told_twice(
     assert socket.read("agent:event", before + len(whole)) == whole[:before] + whole
 
 
-def test_who_leaves_is_told_nothing_more(
+def test_leaving_client_receives_nothing_more(
     sockets: SocketClients, server: LiveServer, chat_id: str, gate: Gate
 ) -> None:
     leaves, stays = sockets.open(server), sockets.open(server)
@@ -237,7 +233,7 @@ def test_a_message_may_be_one_of_the_ai_sdk(
     ]
 
 
-def test_a_text_under_a_key_is_said_once(socket: Socket, chat_id: str) -> None:
+def test_message_with_an_idempotency_key_is_sent_once(socket: Socket, chat_id: str) -> None:
     words = prompt(text("Hi"))
     first = socket.say(chat_id, words, idempotencyKey=chat_id)
     assert socket.say(chat_id, words, idempotencyKey=chat_id) == first
@@ -245,7 +241,7 @@ def test_a_text_under_a_key_is_said_once(socket: Socket, chat_id: str) -> None:
     assert reused["error"]["code"] == "key_reused"
 
 
-def test_one_who_speaks_while_a_run_goes_on_is_told_which(
+def test_message_during_a_run_is_answered_with_the_active_run(
     socket: Socket, chat_id: str, gate: Gate
 ) -> None:
     run_id = socket.say(chat_id, prompt(gate.step))["runId"]
@@ -254,7 +250,7 @@ def test_one_who_speaks_while_a_run_goes_on_is_told_which(
     gate.open()
 
 
-def test_an_agent_is_asked_for(socket: Socket, chat_id: str) -> None:
+def test_agent_is_selected_by_the_request(socket: Socket, chat_id: str) -> None:
     refused = socket.say(chat_id, "Hi", agent="nobody")["error"]
     assert (refused["code"], refused["known"]) == ("unknown_agent", ["scripted"])
     assert "runId" in socket.say(chat_id, prompt(text("Hi")), agent="scripted")
@@ -286,7 +282,7 @@ def test_a_run_is_stopped(
 ASKS = prompt(text("Well."), ["ask", "colour", "Which?"], text("So be it."))
 
 
-def test_a_session_that_waits_says_for_what_and_is_answered(
+def test_waiting_session_shows_its_request_and_is_answered(
     sockets: SocketClients, server: LiveServer, backstage: Backstage, chat_id: str
 ) -> None:
     socket, late = sockets.open(server), sockets.open(server)
@@ -421,7 +417,7 @@ def test_what_is_wrong_is_named(
 
 
 @pytest.mark.parametrize("cursor", ["x", "", "-1", "1.99", "999", "9" * 5000])
-def test_a_cursor_that_names_no_place_is_told_the_last_one(
+def test_invalid_cursor_error_names_the_last_one(
     socket: Socket, backstage: Backstage, chat_id: str, cursor: str
 ) -> None:
     run_id = socket.say(chat_id, prompt(text("Hi")))["runId"]
@@ -434,7 +430,7 @@ def test_a_cursor_that_names_no_place_is_told_the_last_one(
 
 
 @pytest.mark.parametrize("user_id", ["ann", None, {"id": 7}])
-def test_who_a_client_says_it_is_changes_nothing(
+def test_client_supplied_identity_is_ignored(
     socket: Socket, backstage: Backstage, chat_id: str, gate: Gate, user_id: object
 ) -> None:
     said = {"sessionId": chat_id, "userId": user_id}
@@ -448,9 +444,7 @@ def test_who_a_client_says_it_is_changes_nothing(
     assert socket.ask("session:leave", said) == {"sessionId": chat_id}
 
 
-def test_who_wants_no_answer_hears_of_what_is_wrong_as_an_event(
-    socket: Socket, chat_id: str
-) -> None:
+def test_client_without_acknowledgement_gets_errors_as_events(socket: Socket, chat_id: str) -> None:
     socket.tell("chat:stop", {"sessionId": chat_id})
     socket.tell("chat:shout")
     first, second = socket.read("session:error", 2)
@@ -467,7 +461,7 @@ def test_a_join_that_is_refused_leaves_the_one_before(
     assert socket.events() == backstage.events(run_id)
 
 
-def test_a_chat_that_is_deleted_is_told_no_more(
+def test_deleted_chat_sends_no_more_events(
     socket: Socket, backstage: Backstage, chat_id: str
 ) -> None:
     socket.join(chat_id)
@@ -489,7 +483,7 @@ def test_a_socket_joins_so_many_sessions_and_no_more(socket: Socket, chat_id: st
 
 
 @each_transport
-def test_a_page_from_elsewhere_is_not_let_in(
+def test_page_of_another_origin_is_rejected(
     sockets: SocketClients, server: LiveServer, transport: str
 ) -> None:
     foreign = {"origin": "https://evil.example"}

@@ -28,9 +28,7 @@ def indexes(kind: str, documents: list[Any]) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", ["events", "inspect"])
-async def test_a_run_that_is_read_before_it_speaks_has_the_indexes_that_it_has_later(
-    tmp_path: Path, kind: str
-) -> None:
+async def test_run_read_before_its_first_event_keeps_its_indexes(tmp_path: Path, kind: str) -> None:
     """The run before it waits when this one is begun, and is ended then."""
     settings = Settings(data=tmp_path, agents=AGENTS, database_url="memory:")
     async with open_services(settings) as services, client_of(create_app(services)) as client:

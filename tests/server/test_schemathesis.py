@@ -81,14 +81,12 @@ async def _furnished(url: str, data: Path) -> Target:
         await storage.close()
 
 
-def test_all_routes_are_asked() -> None:
+def test_all_routes_are_requested() -> None:
     assert len(OPERATIONS) == len(ROUTES)
 
 
 @pytest.mark.parametrize(("label", "mode"), ASKED)
-def test_nothing_that_is_asked_breaks_the_server(
-    label: str, mode: GenerationMode, target: Target
-) -> None:
+def test_no_request_breaks_the_server(label: str, mode: GenerationMode, target: Target) -> None:
     operation = OPERATIONS[label]
 
     @settings(

@@ -137,7 +137,7 @@ async def test_where_a_run_begins_is_not_known_while_the_one_before_it_is_open(
     assert await known() == 3
 
 
-async def test_a_run_that_speaks_begins_where_it_does_whatever_became_of_the_one_before(
+async def test_indexes_of_a_run_do_not_depend_on_the_end_of_the_previous_one(
     store: Storage,
 ) -> None:
     waiting = await begin(store)

@@ -73,7 +73,7 @@ def leaving(*readers: Reader) -> Iterator[None]:
             reader.leave()
 
 
-async def test_who_joins_while_the_next_run_has_not_spoken_is_told_how_the_last_one_ended(
+async def test_client_joining_before_the_next_run_emits_gets_the_end_of_the_last_one(
     store: Storage,
 ) -> None:
     """A run is begun before the one that waits is cancelled."""
@@ -135,7 +135,7 @@ async def nothing_asked(run_id: RunId) -> tuple[InputRequest, ...]:
     return ()
 
 
-async def test_who_was_told_a_run_keeps_nothing_of_it(store: Storage) -> None:
+async def test_finished_reader_keeps_nothing_of_the_run(store: Storage) -> None:
     run = await begin(store)
     await say(store, run, *BEGINNING, *words(*["word "] * 1000), *ENDING)
     kinds = (AgentEventFormatter, RunReader, Batch, SessionBatch)

@@ -28,7 +28,7 @@ def alone(tmp_path: Path, agents: Path) -> Iterator[LiveServer]:
         assert [line for line in said if not line.startswith("INFO: ")] == []
 
 
-def test_who_asks_again_and_again_for_a_connection_and_takes_no_answer_holds_little(
+def test_client_that_opens_connections_without_reading_uses_little_memory(
     http: httpx.Client, alone: LiveServer
 ) -> None:
     backstage = Backstage(http, alone)
@@ -42,7 +42,7 @@ def test_who_asks_again_and_again_for_a_connection_and_takes_no_answer_holds_lit
 
 
 @pytest.mark.parametrize("packet", ["40/" + "a" * 1000 + ",", "42/" + "a" * 1000 + ',["a"]', "5"])
-def test_what_nobody_has_to_say_ends_a_websocket(strict: LiveServer, packet: str) -> None:
+def test_invalid_packet_closes_a_websocket(strict: LiveServer, packet: str) -> None:
     with RawWebSocket(strict) as socket:
         socket.connect()
         socket.send(packet)
@@ -60,7 +60,7 @@ def test_a_namespace_that_is_not_there_is_refused(
         assert "session:joined" in socket.read(), "and the socket goes on"
 
 
-def test_a_body_in_pieces_is_heard(http: httpx.Client, strict: LiveServer) -> None:
+def test_body_in_pieces_is_read(http: httpx.Client, strict: LiveServer) -> None:
     poll = RawPoll(http, strict)
     pieces = iter([JOIN[:10].encode(), JOIN[10:].encode()])
     answer = poll.send(pieces)
@@ -81,7 +81,7 @@ def test_who_leaves_the_namespace_may_come_back_to_it(strict: LiveServer) -> Non
         assert socket.read().startswith("437[{")
 
 
-def test_who_stalls_and_speaks_and_leaves_is_told_no_more(
+def test_stalled_client_that_sends_and_leaves_receives_nothing_more(
     sockets: SocketClients, http: httpx.Client, alone: LiveServer
 ) -> None:
     """It sits where it waits for room, and nobody listens to it."""
@@ -101,9 +101,7 @@ def test_who_stalls_and_speaks_and_leaves_is_told_no_more(
     assert backstage.metric("mobox_sessions") == 0
 
 
-def test_what_is_posted_at_once_is_heard_one_after_the_other(
-    http: httpx.Client, alone: LiveServer
-) -> None:
+def test_concurrent_posts_are_handled_in_order(http: httpx.Client, alone: LiveServer) -> None:
     """A client that polls has one request at a time by which it speaks."""
     poll = RawPoll(http, alone)
     bodies = [

@@ -33,7 +33,7 @@ def text_of_frames(frames: list[Json]) -> str:
     return "".join(chunk["delta"] for chunk in chunks if chunk["type"] == "text-delta")
 
 
-def test_a_run_begun_with_the_ai_sdk_is_watched_by_sockets_and_ag_ui_at_once(
+def test_run_started_with_the_ai_sdk_is_watched_by_sockets_and_ag_ui_at_once(
     sockets: SocketClients,
     clients: ChatClients,
     agui_pages: AGUIPages,
@@ -82,7 +82,7 @@ def test_a_page_of_another_origin_comes_in_where_that_is_listed(
 
 
 @each_transport
-def test_a_socket_that_leaves_is_told_nothing_more(
+def test_socket_that_leaves_receives_nothing_more(
     sockets: SocketClients, http: httpx.Client, tmp_path: Path, agents: Path, transport: str
 ) -> None:
     with live_server(tmp_path / "data", "--agents", agents) as server:
@@ -122,7 +122,7 @@ def test_a_poll_that_breaks_off_is_a_socket_that_left(
 
 
 @each_transport
-def test_a_server_that_is_told_to_end_lets_sockets_hear_how_their_runs_ended(
+def test_draining_server_sends_sockets_the_end_of_their_runs(
     sockets: SocketClients, tmp_path: Path, agents: Path, gate: Gate, transport: str
 ) -> None:
     with live_server(tmp_path / "data", "--agents", agents) as server:

@@ -45,7 +45,7 @@ def test_the_real_client_goes_on_polling_where_websockets_break_off(
         socket.close()
 
 
-def test_a_websocket_that_says_nothing_keeps_nothing_from_who_polls(
+def test_silent_websocket_does_not_block_a_polling_client(
     http: httpx.Client, server: LiveServer
 ) -> None:
     poll = RawPoll(http, server)
@@ -68,9 +68,7 @@ def test_who_polls_goes_on_when_the_websocket_breaks_off(
     assert "session:joined" in taken(poll)
 
 
-def test_who_says_nothing_after_the_probe_has_not_gone_over(
-    http: httpx.Client, server: LiveServer
-) -> None:
+def test_silence_after_the_probe_is_no_upgrade(http: httpx.Client, server: LiveServer) -> None:
     poll = RawPoll(http, server)
     with RawWebSocket(server, sid=poll.sid) as other:
         other.send("2probe")

@@ -57,7 +57,7 @@ def servers(
         yield Two(one, two)
 
 
-def test_a_socket_of_one_server_hears_what_is_begun_on_the_other(
+def test_socket_of_one_server_receives_runs_started_on_the_other(
     servers: Two, sockets: SocketClients, http: httpx.Client, chat_id: str
 ) -> None:
     socket = sockets.open(servers.two)
@@ -86,7 +86,7 @@ def test_a_run_of_one_server_is_stopped_by_the_other(
     assert "never" not in str(events)
 
 
-def test_a_response_of_one_server_tells_what_the_other_writes(
+def test_response_of_one_server_has_what_the_other_writes(
     servers: Two, http: httpx.Client, chat_id: str, gate: Gate
 ) -> None:
     body = message(chat_id, prompt(text("One"), gate.step, text("more")))
@@ -103,7 +103,7 @@ def test_a_response_of_one_server_tells_what_the_other_writes(
     assert http.get(path, params={"run": run_id}).content == whole
 
 
-def test_without_valkey_a_server_says_so_and_goes_on(
+def test_server_without_valkey_reports_it_and_continues(
     agents: Path, tmp_path: Path, own_valkey: Valkey, http: httpx.Client
 ) -> None:
     given = ("--agents", agents, "--redis-url", own_valkey.url)

@@ -86,7 +86,7 @@ async def test_a_run_waits_for_a_worker_as_long_as_is_set(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("address", "status"), [("127.0.0.1", 421), ("0.0.0.0", 200)])
-def test_the_health_of_a_worker_is_told_elsewhere_only_where_that_was_asked_for(
+def test_health_of_a_worker_is_public_only_on_request(
     tmp_path: Path, address: str, status: int
 ) -> None:
     given = ("--health-port", "0", "--health-host", address)
@@ -100,7 +100,7 @@ def test_the_health_of_a_worker_is_told_elsewhere_only_where_that_was_asked_for(
         assert told.status_code == status
 
 
-async def test_a_worker_says_it_when_its_health_is_not_told_any_more(
+async def test_worker_logs_that_its_health_endpoint_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken(self: uvicorn.Server, sockets: object) -> None:

@@ -262,7 +262,7 @@ class LogConformance(Conformance):
         ids = [entry.id for entries in written for entry in entries]
         assert len(set(ids)) == len(ids)
 
-    async def test_appends_that_nobody_waits_for_keep_their_order(self, store: Storage) -> None:
+    async def test_unawaited_appends_keep_their_order(self, store: Storage) -> None:
         run = await begin(store)
         batches: list[list[StreamEvent]] = [words("a"), [Status(message="b")], [*QUESTION]]
         batches += [[*ANSWER], words("c"), [DONE]]
@@ -421,7 +421,7 @@ class FollowingConformance(Conformance):
 
     # Work
 
-    async def test_who_looks_around_is_told_that_a_run_is_to_stop(self, store: Storage) -> None:
+    async def test_poll_loop_is_notified_of_a_requested_stop(self, store: Storage) -> None:
         told: list[int] = []
         store.when_work(lambda: told.append(1))
         store.when_work(lambda: told.append(2))
@@ -475,7 +475,7 @@ class FollowingConformance(Conformance):
         seen += await collect(slow)
         assert seqs(seen) == list(range(1, 1103))
 
-    async def test_a_follower_that_leaves_takes_nobody_along(self, store: Storage) -> None:
+    async def test_leaving_follower_affects_no_other(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *BEGINNING)
         stays, leaves = (asyncio.create_task(collect(store.follow(run.id, 2))) for _ in range(2))
@@ -508,7 +508,7 @@ class FollowingConformance(Conformance):
 
     # Waiting for runs to begin
 
-    async def test_a_run_that_was_begun_after_another_is_found(self, store: Storage) -> None:
+    async def test_run_started_after_another_is_found(self, store: Storage) -> None:
         first, second = await turn(store, "One", "1"), await turn(store, "Two", "2", "u2")
         assert (await store.run_after("ann", "chat", None)).id == first.id
         other = await turn(store, "Three", "3", chat_id="other")
@@ -571,7 +571,7 @@ class FollowingConformance(Conformance):
         assert (answered.status, answered.leg, answered.epoch) == ("running", 1, 1)
         assert answered.lease_owner == run.lease_owner
 
-    async def test_the_next_leg_fences_the_one_before(self, store: Storage) -> None:
+    async def test_next_attempt_fences_the_previous_one(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
         leg = await store.next_attempt(run.id, run.epoch, ANSWER, None)
@@ -593,7 +593,7 @@ class FollowingConformance(Conformance):
             await store.next_attempt(run.id, run.epoch, ANSWER, None)
         assert (await store.run("ann", run.id)).status == "waiting"
 
-    async def test_only_one_of_many_answers_starts_the_next_leg(self, store: Storage) -> None:
+    async def test_only_one_of_many_answers_starts_the_next_attempt(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
         legs = (store.next_attempt(run.id, run.epoch, ANSWER, None) for _ in range(20))
@@ -601,7 +601,7 @@ class FollowingConformance(Conformance):
         assert sum(isinstance(outcome, Run) for outcome in outcomes) == 1
         assert (await store.run("ann", run.id)).tail_seq == 3
 
-    async def test_a_leg_needs_its_answers(self, store: Storage) -> None:
+    async def test_attempt_needs_its_answers(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
         with pytest.raises(ProtocolError):
@@ -642,9 +642,7 @@ class StorageConformance(LogConformance, FollowingConformance):
         with pytest.raises(Fenced):
             await store.take_over(RunId("run_nowhere"), 1)
 
-    async def test_a_stop_is_noted_once_and_seen_by_whoever_has_the_lease(
-        self, store: Storage
-    ) -> None:
+    async def test_stop_is_stored_once_and_seen_by_the_lease_owner(self, store: Storage) -> None:
         run = await begin(store)
         asked = await store.request_stop("ann", run.id)
         assert asked.stop_requested_at is not None
@@ -824,7 +822,7 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert waiting.active.status == "waiting"
         assert [message.id for message in waiting.messages] == ["u1"]
 
-    async def test_a_run_that_waits_behind_another_is_told_as_far_as_it_came(
+    async def test_run_that_waits_behind_another_is_sent_up_to_its_last_event(
         self, store: Storage
     ) -> None:
         waiting = await begin(store)
@@ -879,7 +877,7 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert [len(page) for page in pages] == [3, 4, 4, 4]
         assert list(chain.from_iterable(pages)) == [*expected, "last"]
 
-    async def test_history_may_be_the_last_messages_and_says_where_the_others_are(
+    async def test_history_may_be_limited_and_names_where_it_continues(
         self, store: Storage
     ) -> None:
         for n in range(3):
@@ -896,7 +894,7 @@ class StorageConformance(LogConformance, FollowingConformance):
         older = await store.messages("ann", "chat", last.before, 50)
         assert (older.messages, older.before) == (whole.messages[:4], None)
 
-    async def test_what_nobody_can_count_hinders_no_search(self, store: Storage) -> None:
+    async def test_uncountable_values_do_not_break_the_search(self, store: Storage) -> None:
         run = await begin(store)
         recorder = Recorder("emitted")
         number = 10**20
@@ -930,7 +928,7 @@ class StorageConformance(LogConformance, FollowingConformance):
         titles = [f"Chat {n}" for n in reversed(range(7))]
         assert pages == [titles[:3], titles[3:6], titles[6:]]
 
-    async def test_a_page_of_chats_tells_which_of_them_run_and_wait(self, store: Storage) -> None:
+    async def test_page_of_chats_shows_which_run_and_wait(self, store: Storage) -> None:
         await turn(store, "Over", "Hi", chat_id="over")
         running = await begin(store, submit("Go", chat_id="running"))
         waiting = await begin(store, submit("Ask", chat_id="waiting"))

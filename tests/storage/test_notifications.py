@@ -52,7 +52,7 @@ def farthest(all_news: Sequence[RunNotice], run_id: RunId) -> int:
 
 
 @given(told)
-def test_what_is_taken_says_all_that_was_told_and_nothing_else(
+def test_outbox_returns_exactly_what_was_put(
     steps: list[RunNotice | None],
 ) -> None:
     for *put, taken in through(Outbox(), steps):
@@ -77,7 +77,7 @@ def test_what_is_too_much_is_everything(steps: list[RunNotice | None], most: int
 
 
 @given(told)
-def test_what_could_not_be_told_is_told_later(steps: list[RunNotice | None]) -> None:
+def test_unsent_notifications_are_sent_later(steps: list[RunNotice | None]) -> None:
     put_back, straight = Outbox(), Outbox()
     for step in steps:
         if step is None:
@@ -97,20 +97,20 @@ def test_what_could_not_be_told_is_told_later(steps: list[RunNotice | None]) -> 
 
 
 @given(st.text(), news)
-def test_a_letter_is_read_as_it_was_written(sender: str, sent: RunNotice) -> None:
+def test_notification_round_trips(sender: str, sent: RunNotice) -> None:
     letter = Notification(sender, sent)
     assert read_notification(write_notification(letter)) == letter
     json.loads(write_notification(letter))
 
 
-def test_a_letter_that_would_be_too_long_says_look_at_everything() -> None:
+def test_too_long_notification_becomes_check_everything() -> None:
     chats = tuple(f"{n}" * 1000 for n in range(1000))
     data = write_notification(Notification("me", RunNotice(chats=chats, work=True)))
     assert read_notification(data) == Notification("me", RunNotice(everything=True, work=True))
 
 
 @given(st.one_of(st.binary(), st.text().map(str.encode), st.from_regex(rb'\{"sender":.*\}')))
-def test_what_is_no_letter_is_nothing(data: bytes) -> None:
+def test_invalid_notification_is_ignored(data: bytes) -> None:
     try:
         wrong = not isinstance(json.loads(data).get("news"), dict)
     except (ValueError, AttributeError):
@@ -137,6 +137,6 @@ def test_what_is_no_letter_is_nothing(data: bytes) -> None:
     ],
     ids=lambda data: data[:60].decode(errors="replace"),
 )
-def test_what_is_almost_a_letter_is_nothing(data: bytes) -> None:
+def test_near_notification_is_ignored(data: bytes) -> None:
     assert read_notification(data) is None
     assert read_notification(b'{"sender":"x","news":{}}') == Notification("x", RunNotice())

@@ -82,7 +82,7 @@ async def test_every_acknowledged_event_is_there_after_kill_9(
     await store.close()
 
 
-async def test_a_process_that_is_frozen_holds_nobody_up_and_is_fenced_when_it_goes_on(
+async def test_frozen_process_blocks_no_other_and_is_fenced_on_resume(
     postgres: Databases, tmp_path: Path
 ) -> None:
     url = await postgres.database(str(tmp_path))

@@ -107,7 +107,7 @@ async def test_who_may_only_write_opens_a_database_that_is_up_to_date(postgres: 
         "postgresql://ann:hunter2#secret@127.0.0.1/nowhere",
     ],
 )
-async def test_a_server_that_is_not_there_is_said_so_without_the_password(url: str) -> None:
+async def test_unreachable_server_is_reported_without_the_password(url: str) -> None:
     with pytest.raises(
         StorageError, match=r"cannot connect to the database|not a PostgreSQL URL"
     ) as refused:
@@ -146,7 +146,7 @@ POOLED = {"application_name", "client_encoding", "DateStyle", "standard_conformi
 """What every pooler takes when somebody connects: PgBouncer refuses whoever tells it more."""
 
 
-async def test_who_connects_says_nothing_first_that_a_pooler_does_not_understand(
+async def test_new_connection_sends_nothing_that_a_pooler_rejects(
     postgres: Databases,
 ) -> None:
     connection = await connector(await postgres.blank(), SECONDS, 7.5)()

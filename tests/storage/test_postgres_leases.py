@@ -128,7 +128,7 @@ async def test_others_count_as_cut_off_until_this_store_has_written_for_a_lease(
         await scenario()
 
 
-async def test_who_has_just_begun_does_not_know_who_could_reach_the_database(
+async def test_new_store_does_not_know_who_reached_the_database(
     postgres: Databases, tmp_path: Path
 ) -> None:
     clock = Clock()
@@ -145,7 +145,7 @@ async def test_who_has_just_begun_does_not_know_who_could_reach_the_database(
     await store.close()
 
 
-async def test_who_has_asked_for_too_much_knows_all_the_same(
+async def test_statement_timeout_is_no_sign_of_an_outage(
     postgres: Databases, tmp_path: Path
 ) -> None:
     clock = Clock()

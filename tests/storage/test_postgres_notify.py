@@ -19,7 +19,7 @@ SECONDS = 60
 
 
 @pytest.mark.parametrize("count", [0, 1, 80, 81, 1000])
-def test_news_is_cut_to_letters_that_can_be_sent(count: int) -> None:
+def test_notifications_are_split_to_the_maximum_size(count: int) -> None:
     positions = {RunId(f"run_{n:032}"): Position(n, "running") for n in range(count)}
     chats = tuple(f"chat {n}" for n in range(count))
     sent = list(letters("me", RunNotice(positions=positions, chats=chats, work=count > 0)))
@@ -31,7 +31,7 @@ def test_news_is_cut_to_letters_that_can_be_sent(count: int) -> None:
     assert [news.work for news in told] == [True, *[False] * (len(sent) - 1)][: len(sent)]
 
 
-def test_what_cannot_be_cut_is_told_as_everything() -> None:
+def test_unsplittable_notification_becomes_check_everything() -> None:
     (sent,) = letters("me", RunNotice(chats=("long" * 5000,), work=True))
     letter = read_notification(sent)
     assert letter is not None
@@ -39,7 +39,7 @@ def test_what_cannot_be_cut_is_told_as_everything() -> None:
 
 
 @pytest.mark.time_limit(SECONDS)
-async def test_news_gets_through_again_after_the_connection_was_lost(
+async def test_notifications_arrive_again_after_a_lost_connection(
     postgres: Databases, tmp_path: Path
 ) -> None:
     url = await postgres.database(str(tmp_path))

@@ -140,7 +140,7 @@ async def test_nothing_is_lost_or_doubled_when_the_server(
     await store.close()
 
 
-async def test_a_store_that_is_closed_while_the_server_is_away_says_what_it_could_not_write(
+async def test_store_closed_during_an_outage_logs_what_it_could_not_write(
     mortal: Mortal,
 ) -> None:
     store = await PostgresStorage.open(await mortal.databases.blank(), HASTY)
@@ -235,7 +235,7 @@ async def has_come(store: PostgresStorage, run: Run, tail: int) -> bool:
 
 
 @pytest.mark.parametrize("said", [words("b"), []])
-async def test_an_append_that_was_committed_unheard_is_told_though_a_log_beside_it_was_deleted(
+async def test_append_committed_without_acknowledgement_is_notified_though_another_log_was_deleted(
     databases: Databases, tmp_path: Path, said: list[Any]
 ) -> None:
     async with by_proxy(databases, tmp_path) as (near, far, proxy):
@@ -258,9 +258,7 @@ async def test_an_append_that_was_committed_unheard_is_told_though_a_log_beside_
         assert len(await say(far, kept, *words("c"))) == 1
 
 
-async def test_an_append_that_was_never_heard_is_repeated(
-    databases: Databases, tmp_path: Path
-) -> None:
+async def test_unacknowledged_append_is_repeated(databases: Databases, tmp_path: Path) -> None:
     async with by_proxy(databases, tmp_path) as (near, far, proxy):
         run = await begin(far)
         proxy.swallow_questions()
@@ -275,7 +273,7 @@ async def test_an_append_that_was_never_heard_is_repeated(
         assert await near.read(run.id) == entries
 
 
-async def test_answers_that_were_committed_unheard_start_one_leg(
+async def test_answers_committed_without_acknowledgement_start_one_attempt(
     databases: Databases, tmp_path: Path
 ) -> None:
     async with by_proxy(databases, tmp_path) as (near, far, proxy):
@@ -292,7 +290,7 @@ async def test_answers_that_were_committed_unheard_start_one_leg(
         assert leg == replace(found, lease_until=leg.lease_until), "the lease may be renewed"
 
 
-async def test_a_turn_that_was_committed_unheard_is_begun_once(
+async def test_turn_committed_without_acknowledgement_starts_once(
     databases: Databases, tmp_path: Path
 ) -> None:
     async with by_proxy(databases, tmp_path) as (near, far, proxy):

@@ -110,7 +110,7 @@ SELECT pid FROM pg_stat_activity WHERE application_name = 'mobox' AND wait_event
 """
 
 
-async def test_what_nobody_waits_for_any_more_is_not_left_on_the_server(
+async def test_abandoned_query_is_cancelled_on_the_server(
     postgres: Databases,
 ) -> None:
     url = await postgres.blank()

@@ -69,7 +69,7 @@ async def search(store: PostgresStorage) -> str:
 
 
 @pytest.mark.parametrize("way", [read, page, search])
-async def test_what_takes_longer_than_anybody_waits_comes_to_its_end(
+async def test_query_longer_than_the_timeout_completes(
     postgres: Databases, way: Callable[[PostgresStorage], Awaitable[str]]
 ) -> None:
     """A log takes 2.4 s to read, who asks waits 1.5 s."""
@@ -94,7 +94,7 @@ async def test_who_cannot_read_on_for_a_while_does_not_begin_anew(postgres: Data
         assert await reading == "so " * (ROWS - 1) * EVENTS_PER_ROW + "on"
 
 
-async def test_nobody_waits_for_those_who_read_much(postgres: Databases) -> None:
+async def test_heavy_readers_block_no_other(postgres: Databases) -> None:
     async with slow_logs(postgres, ENDLESS) as (store, gate):
         for n in range(5):
             await turn(store, "Hello", "Hi", chat_id=f"c{n}")
@@ -126,7 +126,7 @@ async def test_what_many_read_at_once_is_made_once(postgres: Databases) -> None:
         assert await gate.rows_read() == 1
 
 
-async def test_what_nobody_waits_for_any_more_is_kept(postgres: Databases) -> None:
+async def test_result_of_an_abandoned_read_is_kept(postgres: Databases) -> None:
     async with slow_logs(postgres, ENDLESS) as (store, gate):
         await turn(store, "Hello", "Hi")
         await gate.shut()
@@ -152,7 +152,7 @@ async def test_a_chat_that_is_deleted_while_it_is_read_is_not_found(postgres: Da
 
 
 @pytest.mark.parametrize("most", [3, 4])
-async def test_searches_leave_room_for_who_reads_much_and_those_for_who_asks_little(
+async def test_searches_leave_slots_for_other_reads(
     most: int,
 ) -> None:
     seats = ReadSlots(most)

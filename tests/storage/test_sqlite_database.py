@@ -65,7 +65,7 @@ def test_what_was_deleted_before_that_was_noted_is_known_for_as_long_as_what_is_
     connection.close()
 
 
-async def test_a_run_that_an_earlier_version_let_go_is_nobodys_still(tmp_path: Path) -> None:
+async def test_run_released_by_an_earlier_version_has_no_owner(tmp_path: Path) -> None:
     connection = connect(tmp_path / "mobox.db", Settings())
     migrate(connection, migrations()[:6])
     connection.execute("INSERT INTO chat VALUES (1, 'c', 'ann', 't', 1, 1, 0)")

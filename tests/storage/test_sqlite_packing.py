@@ -98,7 +98,7 @@ def test_events_of_another_version_are_raw_in_packed_rows_too(path: Path) -> Non
     assert found[:9] + found[10:] == written[:9] + written[10:]
 
 
-def test_a_rewritten_row_still_tells_json(path: Path) -> None:
+def test_rewritten_row_is_still_json(path: Path) -> None:
     said = 'say "[],{}" \\ é'
     write(path, *single(PACKED, said))
     with sqlite3.connect(path) as database:
@@ -108,7 +108,7 @@ def test_a_rewritten_row_still_tells_json(path: Path) -> None:
     assert deltas == {"type": "text_deltas", "id": "text_1", "deltas": [said] * PACKED}
 
 
-def test_the_numbers_of_runs_that_speak_in_turn_are_kept(path: Path) -> None:
+def test_numbers_of_interleaved_runs_are_kept(path: Path) -> None:
     async def speak() -> list[tuple[RunId, list[LogEntry]]]:
         store = await SqliteStorage.open(path)
         runs = [await begin(store, submit(chat_id=name)) for name in ("one", "other")]

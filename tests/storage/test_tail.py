@@ -52,7 +52,7 @@ def test_a_gap_is_never_bridged() -> None:
     assert seqs(tail, 4) == [5, 6]
 
 
-def test_news_that_come_late_change_nothing() -> None:
+def test_late_notifications_change_nothing() -> None:
     watch = Watch()
     watch.advance(Position(5, "done"))
     watch.advance(Position(3, "running"))

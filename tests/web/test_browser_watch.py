@@ -39,7 +39,7 @@ def test_the_watch_sees(demo: LiveServer, watched: Watched, done: str, seen: str
     watch.expect("")
 
 
-def test_the_watch_sees_who_else_is_asked(demo: LiveServer, watched: Watched) -> None:
+def test_watch_detects_requests_to_other_hosts(demo: LiveServer, watched: Watched) -> None:
     context, watch = watched(demo.url)
     page = context.new_page()
     page.goto("/docs")

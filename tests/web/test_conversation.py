@@ -62,7 +62,7 @@ def test_two_tabs(server: LiveServer, watched: Watched, gate: Gate) -> None:
         assert_shows_what_is_stored(tab, server)
 
 
-def test_what_one_tab_asks_the_other_shows(
+def test_request_in_one_tab_is_shown_in_the_other(
     server: LiveServer, watched: Watched, gate: Gate
 ) -> None:
     context, _ = watched(server.url)

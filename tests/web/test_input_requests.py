@@ -50,7 +50,7 @@ def test_a_question(server: LiveServer, speak: Speak, protocol: str) -> None:
     ("first", "then"),
     [("ai-sdk", "ag-ui"), ("ag-ui", "socket-io"), ("socket-io", "ag-ui"), ("ag-ui", "ai-sdk")],
 )
-def test_what_is_asked_in_one_protocol_is_answered_in_another(
+def test_request_in_one_protocol_is_answered_in_another(
     server: LiveServer, watched: Watched, first: str, then: str
 ) -> None:
     tab = Speaking(watched(server.url)[0], first).tab()

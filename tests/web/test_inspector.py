@@ -328,7 +328,7 @@ def test_what_agents_write_is_text_and_much_of_it_is_cut(
     expect(stdout.locator("img, script, a")).to_have_count(0)
 
 
-def test_nothing_is_asked_while_it_is_not_shown(
+def test_hidden_inspector_requests_nothing(
     server: LiveServer, watched: Watched, gate: Gate
 ) -> None:
     tab = Tab(watched(server.url)[0])
@@ -350,7 +350,7 @@ def test_nothing_is_asked_while_it_is_not_shown(
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("view", ["Events", "stdout", "stderr"])
-def test_everybody_can_use_it(
+def test_page_is_accessible(
     demo: LiveServer, watched: Watched, axe: str, size: str, view: str
 ) -> None:
     touch = {"has_touch": True, "is_mobile": True} if size == "mobile" else {}

@@ -119,7 +119,7 @@ def test_who_signs_out_leaves_nothing_in_the_tab(
     expect(door.field).to_be_visible()
 
 
-def test_everybody_can_use_the_form(keyed: LiveServer, axe: str, watched: Watched) -> None:
+def test_form_is_accessible(keyed: LiveServer, axe: str, watched: Watched) -> None:
     context, watch = watched(keyed.url)
     watch.expect(UNKNOWN)
     door = Authenticator(context.new_page())

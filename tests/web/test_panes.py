@@ -64,7 +64,7 @@ RECORDINGS = {
 }
 
 
-def test_every_framework_that_can_be_asked_is_shown() -> None:
+def test_every_framework_has_a_recording() -> None:
     assert RECORDINGS.keys() == set(FRAMEWORKS)
 
 
@@ -110,7 +110,7 @@ def code(call: str, source: str) -> list[Step]:
     return [start, emit("tool_result", tool_use_id=call, content="printed")]
 
 
-def test_a_closed_panel_asks_for_nothing(server: LiveServer, watched: Watched) -> None:
+def test_closed_panel_requests_nothing(server: LiveServer, watched: Watched) -> None:
     tab = Tab(watched(server.url)[0])
     asked: list[str] = []
     tab.page.on("request", lambda request: asked.append(request.url))
@@ -348,7 +348,7 @@ def test_a_run_that_is_not_there_any_more(
     expect(panel.box).to_contain_text("Run not found")
 
 
-def test_an_answer_without_tools_says_so(server: LiveServer, watched: Watched) -> None:
+def test_answer_without_tools_has_empty_panes(server: LiveServer, watched: Watched) -> None:
     tab = Tab(watched(server.url)[0])
     tab.say(prompt(text("Nothing to do.")))
     tab.finish()

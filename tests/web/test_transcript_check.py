@@ -61,7 +61,7 @@ SENT: dict[str, Any] = {
 }
 
 
-def test_what_the_card_of_a_subagent_tells_is_told_there_alone() -> None:
+def test_content_of_a_subagent_card_is_sent_there_only() -> None:
     assert missing(SENT, words("Look at the tower. So tall.")) == []
     assert missing(SENT, words("So tall.")) == ["not shown: Look at the tower"]
     assert missing(SENT, words("Look at the tower.")) == ["not shown: So tall"]
