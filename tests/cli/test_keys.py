@@ -1,4 +1,4 @@
-"""`mobox keys`, beside a server that runs."""
+"""`mobox keys`, while a server runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A socket whose requests come to another process than the one that has it."""
+"""Requests of a socket that arrive at another process than the one that owns it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same log tells the same to clients of the AI SDK, of AG-UI and of the agent:event contract.
+"""Clients of the AI SDK, of AG-UI and of agent:event get the same content from a log.
 
 Its texts, its calls with their inputs, and what came of them; without what was taken back. Three
 things are told otherwise on purpose, and are named here: `told_otherwise`.
@@ -19,7 +19,7 @@ from mobox.transcript import fold
 from support.ag_ui_client import AGUIClients, AGUIMessages
 from support.ai_sdk_client import AiSdkClients
 from support.client_results import (
-    Heard,
+    ClientResult,
     Parts,
     as_text,
     by_ag_ui,
@@ -65,14 +65,16 @@ def told_otherwise(events: list[StreamEvent]) -> Otherwise:
     )
 
 
-def assert_ai_sdk_has_the_same(log: list[LogEntry], parts: Parts, contract: Heard) -> None:
+def assert_ai_sdk_has_the_same(log: list[LogEntry], parts: Parts, contract: ClientResult) -> None:
     special = told_otherwise([entry.event for entry in log])
     left_out = {*special.broken, *special.at_work}
     expected = contract.without(hidden_in(parts))
     assert by_ai_sdk(parts).without_outputs(left_out) == expected.without_outputs(left_out)
 
 
-def assert_ag_ui_has_the_same(log: list[LogEntry], messages: AGUIMessages, contract: Heard) -> None:
+def assert_ag_ui_has_the_same(
+    log: list[LogEntry], messages: AGUIMessages, contract: ClientResult
+) -> None:
     special = told_otherwise([entry.event for entry in log])
     heard = by_ag_ui(messages)
     calls = [call for message in messages for call in message.get("toolCalls", ())]

@@ -1,4 +1,4 @@
-"""A stream that is cut off, in an app whose middleware stands between it and the server."""
+"""Interrupted streams in an app with middleware between Mobox and the server."""
 
 from __future__ import annotations
 

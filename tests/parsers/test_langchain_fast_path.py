@@ -1,4 +1,4 @@
-"""The protocol's deltas take a short way, which changes nothing."""
+"""The fast path for deltas of the protocol stream gives the same events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deltas that come one after the other take a short way: it changes nothing."""
+"""The fast path for consecutive deltas gives the same events."""
 
 import json
 from typing import Any

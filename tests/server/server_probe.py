@@ -1,4 +1,4 @@
-"""What goes on in a server, as HTTP shows it to whoever tests something else."""
+"""The state of a server as HTTP shows it, for tests of something else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from server.stored_runs import told_in
 Json = dict[str, Any]
 
 
-class Backstage:
+class ServerProbe:
     """The server as HTTP shows it."""
 
     def __init__(self, http: httpx.Client, server: LiveServer) -> None:

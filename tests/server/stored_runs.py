@@ -1,4 +1,4 @@
-"""Runs that are in the store as though they had been executed, and what is read of them."""
+"""Runs that are stored without having been executed, and readers of them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import pytest
 from server.fault_proxies import Blackhole, BufferingProxy, ImpatientProxy, SlowProxy
 from server.live_server import LIMIT, LiveServer, live_server, loading_first, message
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
-from server.server_probe import Backstage
+from server.server_probe import ServerProbe
 from server.socket_clients import Served, SocketClients
 from server.stored_runs import Told, told_in
 from support.waiting import wait_until
@@ -117,7 +117,7 @@ def test_polling_client_continues_behind_a_buffering_proxy(
 def test_polling_sockets_receive_events_live_behind_a_buffering_proxy(
     server: LiveServer,
     sockets: SocketClients,
-    backstage: Backstage,
+    server_probe: ServerProbe,
     chat_id: str,
     gate: Gate,
     transports: list[str],
@@ -129,7 +129,7 @@ def test_polling_sockets_receive_events_live_behind_a_buffering_proxy(
         while "One" not in str(socket.all()):
             socket.read("agent:event", len(socket.read("agent:event")) + 1)
         gate.open()
-        assert socket.events() == backstage.events(run_id)
+        assert socket.events() == server_probe.events(run_id)
         socket.close()
 
 
@@ -171,13 +171,13 @@ def test_a_reader_that_takes_nothing_more_is_given_up_and_may_come_back(
 ) -> None:
     run_id = begin(http, hasty, chat_id, prompt(text("One"), FLOOD, text("two")))
     everything = whole(http, hasty, run_id)
-    backstage = Backstage(http, hasty)
+    server_probe = ServerProbe(http, hasty)
     with Blackhole(hasty, after=1_000_000) as proxy:
         source = EventSource(proxy, run_id)
         reading = threading.Thread(target=source.read)
         reading.start()
         proxy.is_silent.wait(LIMIT)
-        wait_until(lambda: backstage.metric("mobox_streams") == 0)
+        wait_until(lambda: server_probe.metric("mobox_streams") == 0)
         assert 0 < len(source.told) < len(everything)
         source.server = hasty
     reading.join(LIMIT)

@@ -14,7 +14,7 @@ import pytest
 from server.live_server import LIMIT, LiveServer, live_server, loading_first, message
 from server.proxies import NAME, PROXIES, Proxy, running_proxy
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
-from server.server_probe import Backstage
+from server.server_probe import ServerProbe
 from server.socket_clients import SocketClients
 from support.valkey_server import Valkey
 from support.waiting import wait_until
@@ -59,7 +59,7 @@ def proxy(
 
 
 def metrics(http: httpx.Client, servers: list[LiveServer], name: str) -> list[float]:
-    return [Backstage(http, server).metric(name) for server in servers]
+    return [ServerProbe(http, server).metric(name) for server in servers]
 
 
 def as_a_page(proxy: Proxy, scheme: str = "http") -> dict[str, str]:
@@ -148,7 +148,7 @@ def test_sockets_receive_everything_whichever_server_they_connect_to(
         assert client.join(session)["status"] == "idle"
     assert all(metrics(http, servers, "mobox_sockets"))
     run_id = clients[0].say(session, prompt(*a_day_of_work(1)))["runId"]
-    whole = Backstage(http, servers[0]).events(run_id)
+    whole = ServerProbe(http, servers[0]).events(run_id)
     assert all(client.events() == whole for client in clients)
     for client in clients:
         client.close()
@@ -238,7 +238,7 @@ def read_until_killed(http: httpx.Client, proxy: Proxy, path: str, server: LiveS
         with http.stream("GET", proxy.url + path) as response:
             body = response.iter_bytes()
             read = next(body)
-            if not Backstage(http, server).metric("mobox_streams"):
+            if not ServerProbe(http, server).metric("mobox_streams"):
                 continue  # it was the other one's turn
             server.kill()
             with suppress(httpx.RemoteProtocolError):

@@ -11,7 +11,7 @@ import pytest
 from mobox.formatters import protocols
 from server.live_server import LiveServer, message
 from server.scripted_agent import Gate, a_day_of_work, prompt, text, tool
-from server.server_probe import Backstage
+from server.server_probe import ServerProbe
 from server.socket_clients import Json, Socket, SocketClients
 from support.grammar_agent_event import check_agent_events
 
@@ -33,14 +33,18 @@ def numbers(events: list[Json]) -> list[int]:
 
 @each_transport
 def test_session_is_sent_live(
-    sockets: SocketClients, server: LiveServer, backstage: Backstage, chat_id: str, transport: str
+    sockets: SocketClients,
+    server: LiveServer,
+    server_probe: ServerProbe,
+    chat_id: str,
+    transport: str,
 ) -> None:
     socket = sockets.open(server, transport)
     nothing = {"sessionId": chat_id, "runId": None, "status": "idle"}
     assert socket.join(chat_id) == nothing
     run_id = socket.say(chat_id, prompt(*a_day_of_work(2)))["runId"]
     events = socket.events()
-    assert events == backstage.events(run_id)
+    assert events == server_probe.events(run_id)
     check_agent_events([json.dumps(event).encode() for event in events])
     names = [each["name"] for each in socket.all()]
     assert names[:2] == ["session:joined", "answer to session:join"]
@@ -49,54 +53,56 @@ def test_session_is_sent_live(
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_session_is_sent_in_every_format(
-    socket: Socket, backstage: Backstage, chat_id: str, name: str
+    socket: Socket, server_probe: ServerProbe, chat_id: str, name: str
 ) -> None:
     socket.join(chat_id, format=name)
     run_id = socket.say(chat_id, prompt(*a_day_of_work(1)))["runId"]
-    expected = backstage.told(run_id, name)
+    expected = server_probe.told(run_id, name)
     frames = socket.read("agent:frame", len(expected))
     assert [(frame["cursor"], frame["data"]) for frame in frames] == expected
     assert {(frame["sessionId"], frame["runId"]) for frame in frames} == {(chat_id, run_id)}
 
 
 def test_profile_is_selected_by_the_request(
-    socket: Socket, backstage: Backstage, chat_id: str
+    socket: Socket, server_probe: ServerProbe, chat_id: str
 ) -> None:
     socket.join(chat_id, profile="document")
     run_id = socket.say(chat_id, prompt(text("Hi")))["runId"]
     socket.events()
-    whole = [event for _, event in backstage.told(run_id, "agent-event", profile="document")]
+    whole = [event for _, event in server_probe.told(run_id, "agent-event", profile="document")]
     assert socket.read("agent:event", len(whole)) == whole
     assert {event["persistenceState"] for event in whole} == {"transient", "pending", "persisted"}
 
 
-def test_later_runs_are_sent(socket: Socket, backstage: Backstage, chat_id: str) -> None:
+def test_later_runs_are_sent(socket: Socket, server_probe: ServerProbe, chat_id: str) -> None:
     socket.join(chat_id)
     first = socket.say(chat_id, prompt(text("One")))["runId"]
-    whole = backstage.events(first)
+    whole = server_probe.events(first)
     assert socket.read("agent:event", len(whole)) == whole
-    backstage.say(chat_id, prompt(text("Two")))
+    server_probe.say(chat_id, prompt(text("Two")))
     second = socket.read("agent:event", len(whole) + 1)[-1]["messageId"]
-    whole = backstage.events(first, second)
+    whole = server_probe.events(first, second)
     events = socket.read("agent:event", len(whole))
     assert events == whole
     assert numbers(events) == list(range(len(events)))
 
 
-def test_frames_of_later_runs_are_sent(socket: Socket, backstage: Backstage, chat_id: str) -> None:
-    backstage.say(chat_id, prompt(text("Before")))
+def test_frames_of_later_runs_are_sent(
+    socket: Socket, server_probe: ServerProbe, chat_id: str
+) -> None:
+    server_probe.say(chat_id, prompt(text("Before")))
     assert socket.join(chat_id, format="ai-sdk")["status"] == "idle"
     runs = [socket.say(chat_id, prompt(text("One")))["runId"]]
-    expected = [(runs[0], *told) for told in backstage.told(runs[0], "ai-sdk")]
+    expected = [(runs[0], *told) for told in server_probe.told(runs[0], "ai-sdk")]
     socket.read("agent:frame", len(expected))
     runs.append(socket.say(chat_id, prompt(text("Two")))["runId"])
-    expected += [(runs[1], *told) for told in backstage.told(runs[1], "ai-sdk")]
+    expected += [(runs[1], *told) for told in server_probe.told(runs[1], "ai-sdk")]
     frames = socket.read("agent:frame", len(expected))
     assert [(frame["runId"], frame["cursor"], frame["data"]) for frame in frames] == expected
 
 
 def test_two_sessions_on_one_socket_both_receive(
-    socket: Socket, backstage: Backstage, chat_id: str, gate: Gate
+    socket: Socket, server_probe: ServerProbe, chat_id: str, gate: Gate
 ) -> None:
     one, two = f"{chat_id}-1", f"{chat_id}-2"
     socket.join(one)
@@ -106,18 +112,18 @@ def test_two_sessions_on_one_socket_both_receive(
     frames = socket.frames()  # while the first goes on
     gate.open()
     assert {event["messageId"] for event in socket.events()} == {first}
-    assert socket.events() == backstage.events(first)
+    assert socket.events() == server_probe.events(first)
     assert {(frame["sessionId"], frame["runId"]) for frame in frames} == {(two, second)}
 
 
 def test_two_sockets_of_one_session_receive_the_same(
-    sockets: SocketClients, server: LiveServer, backstage: Backstage, chat_id: str
+    sockets: SocketClients, server: LiveServer, server_probe: ServerProbe, chat_id: str
 ) -> None:
     both = [sockets.open(server, transport) for transport in ("websocket", "polling")]
     for socket in both:
         socket.join(chat_id)
     run_id = both[0].say(chat_id, prompt(text("Hi")))["runId"]
-    assert [socket.events() for socket in both] == [backstage.events(run_id)] * 2
+    assert [socket.events() for socket in both] == [server_probe.events(run_id)] * 2
 
 
 def test_sending_a_message_does_not_join_a_session(socket: Socket, chat_id: str) -> None:
@@ -132,13 +138,15 @@ def test_sending_a_message_does_not_join_a_session(socket: Socket, chat_id: str)
 # From any place on
 
 
-def test_session_is_sent_from_any_index(socket: Socket, backstage: Backstage, chat_id: str) -> None:
+def test_session_is_sent_from_any_index(
+    socket: Socket, server_probe: ServerProbe, chat_id: str
+) -> None:
     socket.join(chat_id)
     runs = []
     for words in ("One", "Two", "Three"):
         runs.append(socket.say(chat_id, prompt(text(words)))["runId"])
-        socket.read("agent:event", len(backstage.events(*runs)))
-    whole = backstage.events(*runs)
+        socket.read("agent:event", len(server_probe.events(*runs)))
+    whole = server_probe.events(*runs)
     read = len(whole)
     for last in range(-1, len(whole) - 1):
         joined = socket.join(chat_id, lastEventIndex=last)
@@ -151,12 +159,12 @@ def test_session_is_sent_from_any_index(socket: Socket, backstage: Backstage, ch
 
 
 def test_frames_are_sent_from_any_cursor(
-    socket: Socket, backstage: Backstage, chat_id: str
+    socket: Socket, server_probe: ServerProbe, chat_id: str
 ) -> None:
     runs = [socket.say(chat_id, prompt(text("One")))["runId"]]
-    told = [(runs[0], *each) for each in backstage.told(runs[0], "ai-sdk")]
+    told = [(runs[0], *each) for each in server_probe.told(runs[0], "ai-sdk")]
     runs.append(socket.say(chat_id, prompt(text("Two")))["runId"])
-    told += [(runs[1], *each) for each in backstage.told(runs[1], "ai-sdk")]
+    told += [(runs[1], *each) for each in server_probe.told(runs[1], "ai-sdk")]
     read = 0
     for place, (run_id, cursor, _) in enumerate(told[:-1], 1):
         socket.join(chat_id, format="ai-sdk", after={"runId": run_id, "cursor": cursor})
@@ -167,7 +175,7 @@ def test_frames_are_sent_from_any_cursor(
 
 
 def test_client_joining_in_the_middle_gets_the_whole_active_run(
-    sockets: SocketClients, server: LiveServer, backstage: Backstage, chat_id: str, gate: Gate
+    sockets: SocketClients, server: LiveServer, server_probe: ServerProbe, chat_id: str, gate: Gate
 ) -> None:
     first, late = sockets.open(server), sockets.open(server)
     first.join(chat_id)
@@ -178,12 +186,14 @@ def test_client_joining_in_the_middle_gets_the_whole_active_run(
     late.read("agent:frame", 2)
     gate.open()
     frames = late.frames()
-    assert [(each["cursor"], each["data"]) for each in frames] == backstage.told(run_id, "ai-sdk")
-    assert first.events() == backstage.events(run_id)
+    assert [(each["cursor"], each["data"]) for each in frames] == server_probe.told(
+        run_id, "ai-sdk"
+    )
+    assert first.events() == server_probe.events(run_id)
 
 
 def test_rejoining_restarts_without_duplicates(
-    socket: Socket, backstage: Backstage, chat_id: str, gate: Gate
+    socket: Socket, server_probe: ServerProbe, chat_id: str, gate: Gate
 ) -> None:
     socket.join(chat_id)
     run_id = socket.say(chat_id, prompt(text("One"), gate.step, text("Two")))["runId"]
@@ -191,7 +201,7 @@ def test_rejoining_restarts_without_duplicates(
     socket.join(chat_id)
     assert len(socket.read("agent:event", 2 * before)) == 2 * before
     gate.open()
-    whole = backstage.events(run_id)
+    whole = server_probe.events(run_id)
     assert socket.events() == whole[:before] + whole
     assert socket.read("agent:event", before + len(whole)) == whole[:before] + whole
 
@@ -260,7 +270,7 @@ def test_agent_is_selected_by_the_request(socket: Socket, chat_id: str) -> None:
 def test_a_run_is_stopped(
     sockets: SocketClients,
     server: LiveServer,
-    backstage: Backstage,
+    server_probe: ServerProbe,
     chat_id: str,
     gate: Gate,
     transport: str,
@@ -274,7 +284,7 @@ def test_a_run_is_stopped(
     gate.wait()
     assert socket.ask("chat:stop", {"sessionId": chat_id})["runId"] == run_id
     assert socket.events()[-1]["stop_reason"] == "cancelled"
-    assert socket.events() == backstage.events(run_id)
+    assert socket.events() == server_probe.events(run_id)
     idle = socket.ask("chat:stop", {"sessionId": chat_id})
     assert idle == {"runId": None, "status": None}
 
@@ -283,7 +293,7 @@ ASKS = prompt(text("Well."), ["ask", "colour", "Which?"], text("So be it."))
 
 
 def test_waiting_session_shows_its_request_and_is_answered(
-    sockets: SocketClients, server: LiveServer, backstage: Backstage, chat_id: str
+    sockets: SocketClients, server: LiveServer, server_probe: ServerProbe, chat_id: str
 ) -> None:
     socket, late = sockets.open(server), sockets.open(server)
     socket.join(chat_id)
@@ -299,7 +309,7 @@ def test_waiting_session_shows_its_request_and_is_answered(
     assert [each["name"] for each in late.all()][-1] == "session:waiting"
     answer = {"sessionId": chat_id, "requestId": "colour", "decision": "answered", "value": "red"}
     assert late.ask("chat:answer", answer)["runId"] == run_id
-    assert socket.events() == late.events() == backstage.events(run_id)
+    assert socket.events() == late.events() == server_probe.events(run_id)
     assert socket.events()[-2]["content"] == "answered: redSo be it."
     refused = late.ask("chat:answer", answer)["error"]
     assert refused["code"] == "invalid_request", "nobody asks any more"
@@ -324,7 +334,7 @@ def test_what_a_session_allows_is_decided_and_nothing_else(
 
 
 def test_frames_end_where_the_run_waits_and_begin_again(
-    sockets: SocketClients, server: LiveServer, backstage: Backstage, chat_id: str
+    sockets: SocketClients, server: LiveServer, server_probe: ServerProbe, chat_id: str
 ) -> None:
     socket = sockets.open(server)
     socket.join(chat_id, format="ai-sdk")
@@ -345,7 +355,7 @@ def test_frames_end_where_the_run_waits_and_begin_again(
     assert begun[0] == rest[0]
     assert rest[0]["data"]["type"] == "start"
     told = [(frame["cursor"], frame["data"]) for frame in rest[len(begun) :]]
-    whole = backstage.told(run_id, "ai-sdk")
+    whole = server_probe.told(run_id, "ai-sdk")
     assert told == whole[-len(told) :]
     assert socket.read("agent:frame", len(asked) + len(rest)) == asked + rest
     for each in (socket, late):
@@ -418,10 +428,10 @@ def test_what_is_wrong_is_named(
 
 @pytest.mark.parametrize("cursor", ["x", "", "-1", "1.99", "999", "9" * 5000])
 def test_invalid_cursor_error_names_the_last_one(
-    socket: Socket, backstage: Backstage, chat_id: str, cursor: str
+    socket: Socket, server_probe: ServerProbe, chat_id: str, cursor: str
 ) -> None:
     run_id = socket.say(chat_id, prompt(text("Hi")))["runId"]
-    backstage.told(run_id, "canonical")
+    server_probe.told(run_id, "canonical")
     error = socket.join(chat_id, format="ai-sdk", after={"runId": run_id, "cursor": cursor})[
         "error"
     ]
@@ -431,7 +441,7 @@ def test_invalid_cursor_error_names_the_last_one(
 
 @pytest.mark.parametrize("user_id", ["ann", None, {"id": 7}])
 def test_client_supplied_identity_is_ignored(
-    socket: Socket, backstage: Backstage, chat_id: str, gate: Gate, user_id: object
+    socket: Socket, server_probe: ServerProbe, chat_id: str, gate: Gate, user_id: object
 ) -> None:
     said = {"sessionId": chat_id, "userId": user_id}
     assert socket.ask("session:join", said)["status"] == "idle"
@@ -453,21 +463,21 @@ def test_client_without_acknowledgement_gets_errors_as_events(socket: Socket, ch
 
 
 def test_a_join_that_is_refused_leaves_the_one_before(
-    socket: Socket, backstage: Backstage, chat_id: str
+    socket: Socket, server_probe: ServerProbe, chat_id: str
 ) -> None:
     socket.join(chat_id)
     assert "error" in socket.join(chat_id, lastEventIndex=99)
     run_id = socket.say(chat_id, prompt(text("Hi")))["runId"]
-    assert socket.events() == backstage.events(run_id)
+    assert socket.events() == server_probe.events(run_id)
 
 
 def test_deleted_chat_sends_no_more_events(
-    socket: Socket, backstage: Backstage, chat_id: str
+    socket: Socket, server_probe: ServerProbe, chat_id: str
 ) -> None:
     socket.join(chat_id)
     socket.say(chat_id, prompt(text("Hi")))
     socket.events()
-    backstage.delete(chat_id)
+    server_probe.delete(chat_id)
     [broken] = socket.read("session:error")
     assert (broken["sessionId"], broken["error"]["code"]) == (chat_id, "log_deleted")
     assert socket.join(chat_id)["status"] == "idle", "it can be begun anew"

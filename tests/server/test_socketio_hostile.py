@@ -12,7 +12,7 @@ import pytest
 from server.live_server import LiveServer, live_server
 from server.raw_sockets import RawWebSocket
 from server.scripted_agent import prompt, text
-from server.server_probe import Backstage
+from server.server_probe import ServerProbe
 from server.socket_clients import RawPoll, SocketClients
 from support.waiting import wait_until
 
@@ -31,14 +31,14 @@ def alone(tmp_path: Path, agents: Path) -> Iterator[LiveServer]:
 def test_client_that_opens_connections_without_reading_uses_little_memory(
     http: httpx.Client, alone: LiveServer
 ) -> None:
-    backstage = Backstage(http, alone)
+    server_probe = ServerProbe(http, alone)
     with RawWebSocket(alone) as socket:
         socket.connect()
         packet = "40/" + "a" * 190 + ","
         assert socket.flood(packet, 200_000) < 200_000, "it is not listened to any more"
-        assert backstage.metric("mobox_sockets_held") < 400_000
+        assert server_probe.metric("mobox_sockets_held") < 400_000
         socket.abort()
-    wait_until(lambda: backstage.metric("mobox_sockets") == 0)
+    wait_until(lambda: server_probe.metric("mobox_sockets") == 0)
 
 
 @pytest.mark.parametrize("packet", ["40/" + "a" * 1000 + ",", "42/" + "a" * 1000 + ',["a"]', "5"])
@@ -85,7 +85,7 @@ def test_stalled_client_that_sends_and_leaves_receives_nothing_more(
     sockets: SocketClients, http: httpx.Client, alone: LiveServer
 ) -> None:
     """It sits where it waits for room, and nobody listens to it."""
-    backstage = Backstage(http, alone)
+    server_probe = ServerProbe(http, alone)
     speaker = sockets.open(alone)
     speaker.join("big")
     speaker.say("big", prompt(["flood", 1_500, 16_000]))
@@ -94,11 +94,11 @@ def test_stalled_client_that_sends_and_leaves_receives_nothing_more(
     with RawWebSocket(alone) as socket:
         socket.connect()
         socket.send('42["session:join",{"sessionId":"big"}]')
-        wait_until(lambda: backstage.metric("mobox_sockets_held") > 200_000)
+        wait_until(lambda: server_probe.metric("mobox_sockets_held") > 200_000)
         socket.send('42["session:leave",{"sessionId":"other"}]')
         socket.abort()
-    wait_until(lambda: backstage.metric("mobox_sockets") == 0, seconds=20)
-    assert backstage.metric("mobox_sessions") == 0
+    wait_until(lambda: server_probe.metric("mobox_sockets") == 0, seconds=20)
+    assert server_probe.metric("mobox_sessions") == 0
 
 
 def test_concurrent_posts_are_handled_in_order(http: httpx.Client, alone: LiveServer) -> None:
@@ -111,21 +111,21 @@ def test_concurrent_posts_are_handled_in_order(http: httpx.Client, alone: LiveSe
     with ThreadPoolExecutor(len(bodies)) as posts:
         answers = list(posts.map(poll.send, bodies))
     assert {answer.status_code for answer in answers} <= {200, 400}
-    assert Backstage(http, alone).metric("mobox_sessions") <= 100
+    assert ServerProbe(http, alone).metric("mobox_sessions") <= 100
 
 
 def test_a_session_that_broke_off_does_not_count(
     sockets: SocketClients, http: httpx.Client, alone: LiveServer
 ) -> None:
-    backstage, socket = Backstage(http, alone), sockets.open(alone)
+    server_probe, socket = ServerProbe(http, alone), sockets.open(alone)
     for number in range(100):
         socket.join(f"c{number}")
     socket.say("c7", prompt(text("Hi")))
     socket.events()
     assert socket.join("one more")["error"]["code"] == "too_many_sessions"
-    backstage.delete("c7")
+    server_probe.delete("c7")
     socket.read("session:error")
-    wait_until(lambda: backstage.metric("mobox_sessions") == 99)
+    wait_until(lambda: server_probe.metric("mobox_sessions") == 99)
     assert "error" not in socket.join("one more")
     assert socket.join("c7")["error"]["code"] == "too_many_sessions"
-    assert backstage.metric("mobox_sessions") == 100
+    assert server_probe.metric("mobox_sessions") == 100

@@ -11,7 +11,7 @@ import pytest
 
 from server.live_server import LiveServer, live_server, loading_first, message
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
-from server.server_probe import Backstage
+from server.server_probe import ServerProbe
 from server.socket_clients import SocketClients
 from support.valkey_server import Valkey
 from support.waiting import wait_until
@@ -65,10 +65,10 @@ def test_socket_of_one_server_receives_runs_started_on_the_other(
     there = sockets.open(servers.one)
     there.join(chat_id)
     runs = [there.say(chat_id, prompt(*a_day_of_work(2)))["runId"]]
-    whole = Backstage(http, servers.one).events(*runs)
+    whole = ServerProbe(http, servers.one).events(*runs)
     assert socket.read("agent:event", len(whole)) == whole
     runs.append(there.say(chat_id, prompt(text("More")))["runId"])
-    whole = Backstage(http, servers.one).events(*runs)
+    whole = ServerProbe(http, servers.one).events(*runs)
     assert socket.read("agent:event", len(whole)) == there.read("agent:event", len(whole)) == whole
 
 
@@ -82,7 +82,7 @@ def test_a_run_of_one_server_is_stopped_by_the_other(
     socket.read("agent:event", 2)
     assert socket.ask("chat:stop", {"sessionId": chat_id})["runId"] == run_id
     events = socket.events()
-    assert events == Backstage(http, servers.two).events(run_id)
+    assert events == ServerProbe(http, servers.two).events(run_id)
     assert "never" not in str(events)
 
 
@@ -108,15 +108,15 @@ def test_server_without_valkey_reports_it_and_continues(
 ) -> None:
     given = ("--agents", agents, "--redis-url", own_valkey.url)
     with live_server(tmp_path / "data", *given) as server:
-        backstage = Backstage(http, server)
+        server_probe = ServerProbe(http, server)
         wait_until(lambda: health(http, server)["status"] == "ok")
-        assert backstage.metric("mobox_wake_ups") == 1
+        assert server_probe.metric("mobox_wake_ups") == 1
         own_valkey.kill()
         wait_until(lambda: health(http, server)["status"] == "degraded")
         for path in ("/healthz", "/readyz"):
             assert "polling the database" in str(health(http, server, path)["problem"])
-        assert backstage.metric("mobox_wake_ups") == 0
-        backstage.say("chat", prompt(text("Hi")))
+        assert server_probe.metric("mobox_wake_ups") == 0
+        server_probe.say("chat", prompt(text("Hi")))
         own_valkey.recover()
         wait_until(lambda: health(http, server, "/readyz")["status"] == "ok")
-        assert backstage.metric("mobox_wake_ups") == 1
+        assert server_probe.metric("mobox_wake_ups") == 1

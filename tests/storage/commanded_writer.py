@@ -1,4 +1,4 @@
-"""A process that writes to runs as it is told to, line by line, and says when it has.
+"""A process that writes to runs on command, line by line, and reports each write.
 
 write N     so many words to each run
 hear STATE  wait until its wake-ups are up, or down

@@ -1,4 +1,4 @@
-"""A process that appends to several runs until it is killed, and tells what was acknowledged."""
+"""A process that appends to several runs until it is killed, and prints what was acknowledged."""
 
 import asyncio
 import sys

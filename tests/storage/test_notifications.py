@@ -1,4 +1,4 @@
-"""News on its way: whatever is merged, and whatever comes in."""
+"""Notifications: merged before they are sent, and validated when they arrive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A database that takes nothing for a while, and what others do when it is back."""
+"""Retries while a database accepts no writes, and what other stores do when it is back."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a client has of a run in the end, whichever protocol it reads: texts, calls and outputs.
+"""What a client of any protocol has at the end of a run: texts, calls and outputs.
 
-Without what was taken back, and of the root agent's texts only: what subagents say is no answer.
+Retracted blocks are left out, and so are the texts of subagents: they are no answer.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from support.ag_ui_client import AGUIMessages
 Parts = list[dict[str, Any]]
 
 
-class Heard(NamedTuple):
+class ClientResult(NamedTuple):
     """In the contract's words: an input is an object, an output has failed or not."""
 
     texts: list[str]
     calls: dict[str, tuple[str, dict[str, Any]]]
     outputs: dict[str, tuple[bool, Any]]
 
-    def without(self, calls: Iterable[str]) -> Heard:
+    def without(self, calls: Iterable[str]) -> ClientResult:
         """The same, but for these calls."""
         left_out = set(calls)
         kept = {name: call for name, call in self.calls.items() if name not in left_out}
         return self._replace(calls=kept).without_outputs(left_out)
 
-    def without_outputs(self, calls: Iterable[str]) -> Heard:
+    def without_outputs(self, calls: Iterable[str]) -> ClientResult:
         """The same, but for what came of these calls."""
         left_out = set(calls)
         outputs = {name: told for name, told in self.outputs.items() if name not in left_out}
@@ -39,7 +39,7 @@ def an_object(given: Any) -> dict[str, Any]:
     return given if isinstance(given, dict) else {"input": given}
 
 
-def by_contract(documents: Sequence[bytes]) -> Heard:
+def by_contract(documents: Sequence[bytes]) -> ClientResult:
     """A client of agent:event, by the words of docs/agent-event.md."""
     blocks: dict[int, dict[str, Any]] = {}
     results: dict[str, dict[str, Any]] = {}
@@ -57,7 +57,7 @@ def by_contract(documents: Sequence[bytes]) -> Heard:
     shown = [blocks[index] for index in sorted(blocks)]
     uses = {event["tool_call_id"]: event for event in shown if event["type"] == "tool_use"}
     texts = [event["content"] for event in shown if event["type"].startswith("message")]
-    return Heard(
+    return ClientResult(
         [text for text in texts if text],
         {name: (event["tool_name"], event["tool_input"]) for name, event in uses.items()},
         {
@@ -74,7 +74,7 @@ def hidden_in(parts: Parts) -> set[str]:
     return {name for names in lists for name in names}
 
 
-def by_ai_sdk(parts: Parts) -> Heard:
+def by_ai_sdk(parts: Parts) -> ClientResult:
     """A UIMessage."""
     hidden = hidden_in(parts)
     texts = [
@@ -90,7 +90,7 @@ def by_ai_sdk(parts: Parts) -> Heard:
         and part["state"] != "input-streaming"  # where a run waits: the contract tells whole ones
     ]
     outputs = {part["toolCallId"]: _ai_sdk_output(part) for part in tools}
-    return Heard(
+    return ClientResult(
         [text for text in texts if text],
         {
             part["toolCallId"]: (
@@ -109,13 +109,13 @@ def _ai_sdk_output(part: dict[str, Any]) -> tuple[bool, Any] | None:
     return (False, part.get("output")) if part["state"] == "output-available" else None
 
 
-def by_ag_ui(messages: AGUIMessages) -> Heard:
+def by_ag_ui(messages: AGUIMessages) -> ClientResult:
     """The messages of a thread. Inputs and outputs are texts there: see `as_text`."""
     said = [message for message in messages if message["role"] == "assistant"]
     texts = [each.get("content") for each in said if "subagentRunId" not in each]
     calls = [call for message in said for call in message.get("toolCalls", ())]
     results = [message for message in messages if message["role"] == "tool"]
-    return Heard(
+    return ClientResult(
         [_with_own_ids(text, [call["id"] for call in calls]) for text in texts if text],
         {
             own(call["id"]): (call["function"]["name"], _arguments(call["function"]["arguments"]))

@@ -1,4 +1,4 @@
-"""The short way of deltas changes nothing: it is held to values, which take the long one."""
+"""Compares the fast path of deltas with the slow path, which JSON values take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for what wakes nobody: a state outside of this process, or one that nobody tells."""
+"""Waits with a time limit: for a test, or for a state that notifies no waiter."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ async def until(happened: Callable[[], object], seconds: float = LIMIT) -> None:
         await asyncio.sleep(0.01)
 
 
-async def until_it_says_so(
-    asks: Callable[[], Awaitable[object]], seconds: float = LIMIT, pause: float = 0.01
+async def until_async(
+    happened: Callable[[], Awaitable[object]], seconds: float = LIMIT, pause: float = 0.01
 ) -> None:
-    """The same where to ask takes a while."""
+    """The same for an async condition."""
     deadline = time.monotonic() + seconds
-    while not await asks():
+    while not await happened():
         assert time.monotonic() < deadline
         await asyncio.sleep(pause)
 
