@@ -44,7 +44,7 @@ def install(tmp_path: Path) -> Iterator[Install]:
     registry._registered.cache_clear()
 
 
-def test_what_a_package_declares_is_found(install: Install) -> None:
+def test_declared_entry_points_are_found(install: Install) -> None:
     install("mobox-extra", dumps="json:dumps")
     assert registry.find(GROUP, "dumps", UnknownName) is json.dumps
 
@@ -91,7 +91,7 @@ def test_only_requested_names_are_imported(install: Install) -> None:
         registry.find(GROUP, "broken", UnknownName)
 
 
-def test_what_is_not_what_it_should_be_is_broken(install: Install) -> None:
+def test_plugin_of_the_wrong_shape_is_broken(install: Install) -> None:
     install("mobox-extra", dumps="json:dumps")
     with pytest.raises(BrokenPlugin, match="mobox-extra is broken: it has no PROFILES"):
         registry.find(GROUP, "dumps", UnknownName, "PROFILES", "__doc__")

@@ -231,7 +231,7 @@ def test_a_custom_value_may_have_an_id(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     "open_it", [emitter.emit_tool_use, emitter.emit_search, emitter.emit_step_start]
 )
-def test_what_is_opened_has_an_id(open_it: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_opened_block_has_an_id(open_it: Any, capsys: pytest.CaptureFixture[str]) -> None:
     first, second, third = open_it("a"), open_it("a"), open_it("a", id="mine")
     assert first != second
     assert third == "mine"
@@ -314,7 +314,7 @@ def test_any_value_can_be_sent(value: Any, told: Any) -> None:
     assert json.loads(line, parse_constant=lambda name: pytest.fail(name))["data"]["value"] == told
 
 
-def test_what_is_too_deep_is_cut() -> None:
+def test_deep_nesting_is_cut() -> None:
     line = output.encode(DEEP)
     assert line == b"[" * 101 + b'"\\u2026"' + b"]" * 101 + b"\n"
 

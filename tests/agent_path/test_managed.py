@@ -62,7 +62,7 @@ def test_agent_with_two_managers_is_emitted_once() -> None:
 
 
 @pytest.mark.parametrize("managed", [None, {}, ["a"], {"a": "no agent"}])
-def test_what_is_no_agent_is_left_alone(managed: Any) -> None:
+def test_other_managed_values_are_left_unchanged(managed: Any) -> None:
     agent = Agent("root")
     agent.managed_agents = managed
     listen(agent, lambda *_: None)

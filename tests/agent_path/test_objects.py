@@ -135,7 +135,7 @@ def test_only_so_many_messages_are_remembered() -> None:
 
 
 @pytest.mark.parametrize("event", ["on_chat_model_start", "on_chat_model_end", "on_chain_end"])
-def test_what_a_model_or_a_node_was_given_is_left_out(event: str) -> None:
+def test_input_of_a_model_or_a_node_is_left_out(event: str) -> None:
     line = {"event": event, "data": {"input": ["everything"], "output": 1}}
     assert Objects().describe(line) == {"event": event, "data": {"output": 1}}
     kept = {"event": "on_tool_end", "data": {"input": 1}}

@@ -83,7 +83,7 @@ async def test_a_read_may_be_cancelled_and_nothing_is_lost() -> None:
         assert json.loads((await execution.read()).splitlines()[0]) == emit.text("here")
 
 
-async def test_what_comes_of_each_thing() -> None:
+async def test_each_kind_of_return_value_is_emitted() -> None:
     class Odd:
         def __repr__(self) -> str:
             return "odd"
@@ -120,7 +120,7 @@ async def test_leaving_ends_it() -> None:
     assert seen == ["begun", "ended"]
 
 
-async def test_what_it_iterates_over_is_closed() -> None:
+async def test_iterated_source_is_closed() -> None:
     class Stream:
         """As an SDK's: an async iterator that is closed by hand."""
 

@@ -88,7 +88,7 @@ def test_a_script_is_run_by_the_python_of_its_folder(tmp_path: Path) -> None:
     assert load_agent(folder).argv[0] == str(python)
 
 
-def test_what_is_not_python_is_run_as_it_is(tmp_path: Path) -> None:
+def test_entry_other_than_python_is_run_directly(tmp_path: Path) -> None:
     folder = make(tmp_path, "entry: agent.sh", entry="agent.sh")
     assert load_agent(folder).argv == (str(folder / "agent.sh"),)
 

@@ -69,7 +69,7 @@ def test_feeding_values_one_by_one_is_feeding_them_at_once(recording: Path) -> N
 
 @settings(max_examples=150)
 @given(st.sampled_from(RECORDINGS), st.lists(st.integers(min_value=0), max_size=8))
-def test_where_the_reads_cut_does_not_matter(recording: Path, cuts: list[int]) -> None:
+def test_read_boundaries_do_not_matter(recording: Path, cuts: list[int]) -> None:
     data = recording.read_bytes()
     places = [0, *sorted(cut % len(data) for cut in cuts), len(data)]
     assert read(recording, *(data[a:b] for a, b in pairwise(places))) == read(recording, data)
@@ -132,7 +132,7 @@ def test_a_run_without_a_word_still_begins_and_ends() -> None:
     ]
 
 
-def test_what_was_not_ended_is_read_at_the_end() -> None:
+def test_unterminated_line_is_read_at_the_end() -> None:
     recorder = Recorder("emitted")
     assert recorder.read(text_line("Hello")[:-1]) == []
     assert [entry.event for entry in recorder.close()] == [
@@ -195,7 +195,7 @@ def test_an_event_that_is_one_already_passes() -> None:
     assert entry.event == Text(id="x", content="Hi")
 
 
-def test_what_is_no_json_is_raw_in_its_place() -> None:
+def test_invalid_json_is_raw_in_its_place() -> None:
     log = read(HELLO, b"warming up\n", HELLO.read_bytes())
     assert log[1].event == Raw(raw="warming up", source="not JSON")
     assert [entry.event for entry in log[2:]] == [
@@ -256,7 +256,7 @@ def test_judge_reports_violations(
     assert f"! {violation}\n1 recordings, 1 violations\n" in done.stdout
 
 
-def test_what_the_judge_cannot_read_is_wrong(tmp_path: Path) -> None:
+def test_unreadable_recording_is_a_violation(tmp_path: Path) -> None:
     done = judged(tmp_path / "missing.jsonl", "--from", "claude")
     assert done.returncode == 1
     assert "raises FileNotFoundError" in done.stdout
@@ -301,7 +301,7 @@ def test_values_are_lines_too() -> None:
         (b'{"a": 1}\n' + text_line("hi") + b'{"type": "done", "data": {}}\n', "stop"),
     ],
 )
-def test_what_was_understood_in_part_ends_as_it_does(data: bytes, reason: DoneReason) -> None:
+def test_partly_parsed_run_keeps_its_end(data: bytes, reason: DoneReason) -> None:
     *log, done = ended("claude", data)
     assert done == Done(reason=reason)
     assert [event for event in log if isinstance(event, Error)] == []

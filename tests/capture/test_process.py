@@ -140,7 +140,7 @@ async def test_agent_reads_its_turn_and_its_output_is_read(job: Make) -> None:
     assert reason_of(log) == "stop"
 
 
-async def test_what_a_person_answers_reaches_the_agent_that_waits(job: Make) -> None:
+async def test_answer_reaches_the_waiting_agent(job: Make) -> None:
     agent = job("""
         from shared.emitter import *
         emit_text(repr(ask("Which?", options=["oak", "pine"], resume={"n": 1})))
@@ -260,7 +260,7 @@ async def test_lines_that_come_in_pieces_are_put_together(job: Make) -> None:
     assert reason_of(log) == "stop"
 
 
-async def test_what_is_not_utf_8_is_kept(job: Make) -> None:
+async def test_invalid_utf_8_is_kept(job: Make) -> None:
     log, outcome = await recorded(
         job(r"""
         import os
@@ -439,7 +439,7 @@ each_grandchild = pytest.mark.parametrize("spawn", GRANDCHILDREN.values(), ids=G
 
 
 @each_grandchild
-async def test_who_holds_stdout_after_the_agent_is_ended_too(job: Make, spawn: str) -> None:
+async def test_process_holding_stdout_after_the_agent_is_ended_too(job: Make, spawn: str) -> None:
     log, outcome = await recorded(
         job(f"""
         import subprocess
@@ -545,13 +545,13 @@ async def test_a_thread_that_waits_for_an_answer_is_let_go_at_stop(job: Make) ->
     assert outcome.stderr_tail == "{'decision': 'cancelled', 'value': None, 'reason': None}\n"
 
 
-async def test_who_does_not_listen_is_terminated(job: Make) -> None:
+async def test_agent_that_ignores_stop_messages_is_terminated(job: Make) -> None:
     agent = job("import sys; print('ready'); sys.stdin.read()")
     outcome = await stopped_when_ready(agent, TERMINATING)
     assert outcome == Outcome(signal="SIGTERM", stopped=True)
 
 
-async def test_who_ignores_everything_is_killed(job: Make) -> None:
+async def test_agent_that_ignores_all_signals_is_killed(job: Make) -> None:
     agent = job("""
         import signal, time
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

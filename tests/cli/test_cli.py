@@ -195,7 +195,7 @@ def test_every_protocol_reports_that_nothing_was_parsed(protocol: str, says: byt
 
 
 @each_recording
-def test_who_wrote_a_stream_is_found_out(
+def test_framework_of_a_stream_is_detected(
     recording: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     outputs = []

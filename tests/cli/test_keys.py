@@ -86,7 +86,9 @@ def test_key_is_created_as_requested(keys: Command) -> None:
         (("--owner", "ann", "--expires", "soon"), "--expires=soon: expected a number of minutes"),
     ],
 )
-def test_what_makes_no_key_is_refused(words: tuple[str, ...], problem: str, keys: Command) -> None:
+def test_invalid_key_request_is_rejected(
+    words: tuple[str, ...], problem: str, keys: Command
+) -> None:
     code, out, err = keys("add", *words)
     assert (code, out) == (2, "")
     assert problem in err
@@ -121,7 +123,7 @@ def test_a_key_that_is_not_there_is_named(keys: Command) -> None:
 
 
 @pytest.mark.parametrize("words", [("list",), ("revoke", "key_1")])
-def test_who_looks_for_keys_in_a_wrong_place_makes_nothing_there(
+def test_listing_keys_of_a_wrong_path_creates_nothing(
     words: tuple[str, ...], keys: Command
 ) -> None:
     code, out, err = keys(*words)

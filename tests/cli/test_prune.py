@@ -82,7 +82,7 @@ def status_of(server: LiveServer, run_id: str) -> int:
     return httpx.get(url, timeout=LIMIT, trust_env=False).status_code
 
 
-def test_what_is_old_goes_with_all_that_it_has(data: Path, server: LiveServer) -> None:
+def test_old_chats_are_deleted_with_all_their_data(data: Path, server: LiveServer) -> None:
     old, new = say(server, "old", "keeper"), say(server, "new", "keeper")
     waits = say(server, "waits", "asker")
     for chat_id in ("old", "waits"):
@@ -100,7 +100,7 @@ def test_what_is_old_goes_with_all_that_it_has(data: Path, server: LiveServer) -
     assert {file.name.split(".")[0] for file in (data / "logs").iterdir()} == {new}
 
 
-def test_what_was_deleted_is_forgotten_after_four_weeks(data: Path, server: LiveServer) -> None:
+def test_deleted_chats_are_forgotten_after_four_weeks(data: Path, server: LiveServer) -> None:
     deleted = [say(server, f"deleted-{n}", "keeper") for n in range(2)]
     for n in range(2):
         httpx.delete(f"{server.url}/api/chats/deleted-{n}", trust_env=False).raise_for_status()

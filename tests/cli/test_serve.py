@@ -110,7 +110,7 @@ def test_a_setting_is_set_by_its_flag_else_its_variable_else_by_default(setting:
 
 
 @each_setting
-def test_what_is_empty_is_not_set(setting: Setting) -> None:
+def test_empty_setting_is_unset(setting: Setting) -> None:
     text, value = VALUES[setting.field]
     default = value_of(Settings(), setting.field)
     assert value_of(read_settings({setting.env: ""}, {setting.field: ""}), setting.field) == default

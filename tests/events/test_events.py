@@ -206,7 +206,7 @@ CORRUPT: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("line", CORRUPT.values(), ids=CORRUPT)
-def test_what_is_no_entry_is_corrupt(line: bytes) -> None:
+def test_invalid_entry_is_corrupt(line: bytes) -> None:
     with pytest.raises(CorruptLog, match="not a log entry: "):
         decode(line)
     with pytest.raises(CorruptLog):

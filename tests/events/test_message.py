@@ -95,7 +95,7 @@ def test_a_subagent_goes_with_the_call_that_spawned_it() -> None:
     assert "SubagentPart" not in [type(part).__name__ for part in parts]
 
 
-def test_what_only_has_the_same_id_stays() -> None:
+def test_other_part_with_a_retracted_id_stays() -> None:
     own = CustomPart(name="chart", id="t1")
     message = Message(id="run", parts=[own, RetractPart(blocks=("t1",))], reason="stop")
     assert told_again(message) == [own]

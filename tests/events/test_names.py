@@ -10,7 +10,7 @@ def test_repeated_name_is_marked() -> None:
     assert [names.unique("b", "message") for _ in range(2)] == ["b", "b~3"]
 
 
-def test_what_has_no_name_is_counted_and_gets_none_that_is_used() -> None:
+def test_unnamed_items_get_unused_counted_names() -> None:
     names = Names("p.")
     names.take("p.call_2")
     counted = [names.unique(told, "call") for told in (None, "")]

@@ -70,7 +70,7 @@ def test_all_else_stays_as_it_is(text: str) -> None:
         ("a <b", "a <b"),
     ],
 )
-def test_what_may_become_one_is_held_back(text: str, told: str) -> None:
+def test_possible_placeholder_is_held_back(text: str, told: str) -> None:
     assert resolved(text, CALLS.get, ended=False) == told
 
 

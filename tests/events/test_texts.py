@@ -59,6 +59,6 @@ REFUSED = [b"[1]", b'["a",\n2]', b'[2,\n"a"]', b'{"a": "b"}', b'["\xff"]']
 
 
 @pytest.mark.parametrize("listed", REFUSED)
-def test_what_is_no_list_of_texts_is_refused(listed: bytes) -> None:
+def test_invalid_list_of_texts_is_rejected(listed: bytes) -> None:
     with pytest.raises(CorruptLog):
         Texts.read(listed)

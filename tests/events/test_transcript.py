@@ -521,7 +521,7 @@ RETRACTS: list[tuple[str, list[StreamEvent], bool]] = [
 @pytest.mark.parametrize(
     ("events", "whole"), [row[1:] for row in RETRACTS], ids=[row[0] for row in RETRACTS]
 )
-def test_what_is_taken_back_is(events: list[StreamEvent], whole: bool) -> None:
+def test_retracted_content_is_removed(events: list[StreamEvent], whole: bool) -> None:
     assert [p.whole_turn for p in untimed(*events) if isinstance(p, RetractPart)][-1] is whole
 
 

@@ -126,14 +126,14 @@ def test_other_words_have_another_key() -> None:
 
 
 @pytest.mark.parametrize("action", Action)
-def test_what_brings_no_new_message_has_no_key(action: Action) -> None:
+def test_request_without_a_new_message_has_no_key(action: Action) -> None:
     assert submission_key(Request(chat_id="c", action=action)) is None
     message = UserMessage(id="u1", parts=(HI,))
     told = submission_key(Request(chat_id="c", action=action, message=message))
     assert (told is not None) == (action is Action.SUBMIT)
 
 
-def test_what_else_was_sent_is_not_shared_between_requests() -> None:
+def test_extra_fields_are_not_shared_between_requests() -> None:
     one, other = (Request(chat_id="c", action=Action.SUBMIT) for _ in range(2))
     assert one.extra == other.extra == {}
     assert one.extra is not other.extra

@@ -138,7 +138,7 @@ def test_every_type_of_event_has_its_row() -> None:
 
 
 @pytest.mark.parametrize("event", WAITS.values(), ids=WAITS)
-def test_what_only_closes_or_reports_leaves_a_run_waiting(event: StreamEvent) -> None:
+def test_closing_and_reporting_events_keep_a_run_waiting(event: StreamEvent) -> None:
     lifecycle = waiting()
     assert read(lifecycle, event) == [event]
     assert lifecycle.waiting

@@ -199,7 +199,7 @@ def test_a_block_that_is_opened_again_is_another_message() -> None:
     assert starts == ["r:a", "r:a@2"]
 
 
-def test_what_kind_of_text_it_is_is_metadata() -> None:
+def test_kind_of_a_text_is_metadata() -> None:
     start, _ = told(Text(id="a", kind="commentary"))
     assert start["metadata"] == {"mobox": {"kind": "commentary"}}
 
@@ -292,7 +292,7 @@ def test_a_text_that_was_cut_off_is_completed(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"a": nope', "}", '{"a": 1}}', "[[" * 2000])
-def test_what_is_past_that_is_left_as_it_is(text: str) -> None:
+def test_invalid_json_gets_no_completion(text: str) -> None:
     assert completion(text) == ""
 
 
@@ -399,7 +399,7 @@ def test_a_link_that_could_run_is_no_link() -> None:
     assert activity["content"] == {"sources": [{"title": "x", "document": "javascript:alert(1)"}]}
 
 
-def test_what_nothing_cites_is_an_activity_of_all_sources() -> None:
+def test_uncited_sources_are_one_activity() -> None:
     events = told(*CALL, Source(id="c", url="https://a.org"), Source(url="https://b.org"), FOUND)
     found = [event for event in events if event["type"] == "ACTIVITY_SNAPSHOT"]
     assert [event["messageId"] for event in found] == ["r:@sources"] * 2
@@ -467,7 +467,7 @@ def test_a_file_is_an_activity(said: File, url: str | None) -> None:
         ),
     ],
 )
-def test_what_has_no_event_is_custom(said: StreamEvent, event: tuple[str, Any]) -> None:
+def test_data_without_an_event_is_custom(said: StreamEvent, event: tuple[str, Any]) -> None:
     name, value = event
     told_as = [e for e in told(said) if e["type"] == "CUSTOM"]
     assert told_as == [{"type": "CUSTOM", "name": name, "value": value}]
@@ -530,12 +530,12 @@ def test_answer_contains_its_question() -> None:
         ([{"type": "image", "data": "aGk=", "mimeType": "image/png"}], None),
     ],
 )
-def test_what_a_result_was_before_it_was_text_is_metadata(output: Any, form: Any) -> None:
+def test_original_value_of_a_result_is_metadata(output: Any, form: Any) -> None:
     *_, result = told(*CALL, ToolResult(id="c", output=output))
     assert result.get("metadata") == (form and {"mobox": form})
 
 
-def test_what_kind_of_step_it_is_and_how_it_ended_is_metadata() -> None:
+def test_kind_and_outcome_of_a_step_are_metadata() -> None:
     start = StepStart(id="s", kind="task", name="Look", number=2)
     begun, ended = told(start, StepEnd(id="s", status="error"))
     about = {"id": "s", "kind": "task", "name": "Look", "number": 2}
@@ -550,7 +550,7 @@ def test_a_step_that_only_its_response_ends_has_no_status() -> None:
     assert ended["metadata"] == {"mobox": {"id": "s", "kind": "task"}}
 
 
-def test_where_a_subagent_works_and_whether_in_the_background_is_metadata() -> None:
+def test_folder_and_background_flag_of_a_subagent_are_metadata() -> None:
     outer, inner = (
         SubagentStart(id="c", agent="a"),
         SubagentStart(id="d", agent="b", scope=("c",), background=True),
@@ -862,7 +862,7 @@ def test_a_tool_of_the_frontend_is_no_interrupt() -> None:
     assert outcome == {"type": "success", "pendingToolCallIds": ["r:c"]}
 
 
-def test_what_is_open_is_closed_where_a_response_ends_and_opened_where_the_next_begins() -> None:
+def test_open_blocks_are_closed_at_the_end_of_a_response_and_reopened_in_the_next() -> None:
     said = [
         *(StepStart(id="s", number=1), SPAWNED, Thinking(id="a", content="Hm"), *CALL[:2]),
         *(InputRequest(id="q", kind="question"), PAUSED),
@@ -913,7 +913,7 @@ def test_client_joining_a_finished_run_gets_its_end() -> None:
 # What was taken back
 
 
-def test_what_was_taken_back_is_gone() -> None:
+def test_retracted_content_is_gone() -> None:
     said = [Thinking(id="i", content="Hm"), ThinkingEnd(id="i"), Text(id="a", content="x"), *CALL]
     taken_back = Retract(blocks=("a", "c"))
     events = told(*said, taken_back, Source(id="a", url="https://a.org"), ToolResult(id="c"))

@@ -313,7 +313,7 @@ def test_message_part_is_parsed(part: Json, meant: PromptPart) -> None:
 # What comes along
 
 
-def test_what_the_page_brings_along_is_there_for_the_agent() -> None:
+def test_frontend_context_is_available_to_the_agent() -> None:
     parameters = {"type": "object", "properties": {"a_b": {"type": "string"}}}
     request = read(
         body(
@@ -382,7 +382,7 @@ INVALID: list[tuple[Json, str, str]] = [
 
 
 @pytest.mark.parametrize(("given", "field", "problem"), INVALID)
-def test_what_is_wrong_is_named(given: Json, field: str, problem: str) -> None:
+def test_invalid_value_is_named(given: Json, field: str, problem: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         read(given, SAID)
     assert caught.value.field == field

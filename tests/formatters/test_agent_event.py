@@ -311,7 +311,7 @@ def test_blocks_may_interleave() -> None:
     ]
 
 
-def test_what_the_contract_has_no_type_for_is_left_out() -> None:
+def test_events_without_a_type_in_the_contract_are_left_out() -> None:
     assert told(Status(message="Looking")) == []
 
 
@@ -451,7 +451,7 @@ def test_call_of_a_subagent_names_its_parent() -> None:
 # Taken back
 
 
-def test_what_is_sent_again_is_taken_back_by_the_next_event() -> None:
+def test_resent_content_is_retracted_by_the_next_event() -> None:
     said = [*HELLO, *CALL, Retract(blocks=("a", "c")), Text(id="a", content="Again")]
     events = told(*said)
     assert [event for event in events if "retracted" in event] == [
@@ -579,7 +579,7 @@ def test_a_session_without_runs_has_a_beginning() -> None:
 
 
 @given(st.lists(logs(), max_size=3), st.integers(min_value=0))
-def test_who_goes_on_at_any_index_has_the_whole_session(
+def test_resuming_at_any_index_gives_the_whole_session(
     runs: list[list[LogEntry]], last: int
 ) -> None:
     counts: list[int] = []

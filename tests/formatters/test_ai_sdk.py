@@ -187,7 +187,7 @@ def test_the_real_client_reads_any_log(
 )
 @settings(max_examples=50)
 @given(log=logs())
-def test_so_do_the_clients_of_other_versions(
+def test_clients_of_other_versions_agree(
     ai_sdk: AiSdkClients, client: str, profile: str, log: list[LogEntry]
 ) -> None:
     check_reading(ai_sdk, client, profile, log)
@@ -333,7 +333,7 @@ def test_a_run_that_waits_ends_its_response_and_not_its_message() -> None:
     ]
 
 
-def test_what_is_open_when_a_response_ends_is_opened_again_in_the_next() -> None:
+def test_block_open_at_the_end_of_a_response_is_reopened_in_the_next() -> None:
     formatter = AISDKFormatter("msg_1")
     for entry in numbered([Start(framework="test"), Text(id="a", content="One ")]):
         formatter.format(entry)
@@ -804,7 +804,7 @@ def test_calls(events: list[StreamEvent], expected: list[Chunk]) -> None:
         (ToolUseStart(id="c", name="ls", scope=("t",)), {"scope": ["t"]}),
     ],
 )
-def test_what_a_call_is_stands_with_its_input(start: ToolUseStart, mobox: Chunk) -> None:
+def test_kind_of_a_call_is_sent_with_its_input(start: ToolUseStart, mobox: Chunk) -> None:
     chunks = told(start, ENDED, ToolResult(id="c", output=1))
     assert chunks == [STARTED, available({}, providerMetadata={"mobox": mobox}), output(1)]
 

@@ -308,7 +308,7 @@ def test_code_is_found_in_what_the_tool_was_given(given: Any, code: str, languag
         (3, "3"),
     ],
 )
-def test_what_was_printed_is_found_in_the_output(output: Any, shown: str) -> None:
+def test_printed_text_is_found_in_the_output(output: Any, shown: str) -> None:
     panes = said(*call("code", {"code": "x"}, output))
     assert contents(panes, "terminal", event_type="tool_output") == [shown]
 
@@ -360,7 +360,7 @@ def test_fences_without_end_take_no_time() -> None:
     assert contents(said(Text(id="t", content=text), TextEnd(id="t")), "webide") == []
 
 
-def test_what_was_taken_back_is_gone_with_its_copies() -> None:
+def test_retracted_content_is_gone_with_its_copies() -> None:
     text = "```python\nprint(1)\n```"
     panes = said(
         Text(id="t", content=text), TextEnd(id="t"), *call("code", {"code": "y"}, "z")[:2],

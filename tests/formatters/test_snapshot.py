@@ -155,7 +155,7 @@ RAW = Raw(raw={"type": "telepathy"}, source="unknown event")
 @given(log=logs(), unknown=st.lists(st.integers(min_value=1), min_size=1, max_size=4), cuts=cuts)
 @example(log=ONE_ID_FOR_TWO_BLOCKS, unknown=[2, 3], cuts=[4, 5])
 @example(log=THOUGHT_AFTER_NOTHING, unknown=[3, 6], cuts=[5, 8])
-def test_so_is_one_of_which_not_every_event_is_known(
+def test_message_with_unknown_events_equals_the_stream(
     ai_sdk: AiSdkClients, profile: str, log: list[LogEntry], unknown: list[int], cuts: list[int]
 ) -> None:
     log = list(log)
@@ -492,7 +492,7 @@ METADATA: list[tuple[str, list[StreamEvent], list[str]]] = [
 
 
 @pytest.mark.parametrize(("profile", "events", "where"), METADATA)
-def test_what_a_call_is_stands_where_the_client_keeps_it(
+def test_kind_of_a_call_is_where_the_client_keeps_it(
     profile: str, events: list[StreamEvent], where: list[str]
 ) -> None:
     start = ToolUseStart(id="t", name="ls", kind="shell", display="think", scope=("a",))
@@ -656,7 +656,7 @@ TAKEN_BACK: list[StreamEvent] = [
     ("profile", "texts", "hidden"),
     [("v5", ["On", "Once."], ["x"]), ("v6", ["On", "Once."], ["x"]), ("v7", ["Once."], None)],
 )
-def test_what_was_taken_back_is_gone_or_hidden(
+def test_retracted_content_is_gone_or_hidden(
     profile: str, texts: list[str], hidden: list[str] | None
 ) -> None:
     parts = stored(*TAKEN_BACK, profile=profile)["parts"]

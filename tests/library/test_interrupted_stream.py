@@ -41,7 +41,7 @@ def anyio_backend() -> object:
 
 
 @pytest.mark.parametrize("has_middleware", [True, False])
-async def test_what_is_cut_off_is_not_taken_for_whole(has_middleware: bool, tmp_path: Path) -> None:
+async def test_truncated_input_is_not_complete(has_middleware: bool, tmp_path: Path) -> None:
     app = FastAPI()
     if has_middleware:
         app.middleware("http")(pass_on)

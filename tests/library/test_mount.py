@@ -187,7 +187,7 @@ async def test_an_app_keeps_its_own_lifespan(tmp_path: Path) -> None:
         _ = box.supervisor
 
 
-async def test_what_runs_when_the_app_ends_is_ended(tmp_path: Path) -> None:
+async def test_active_runs_end_with_the_app(tmp_path: Path) -> None:
     @mobox.agent("patient")
     async def patient() -> AsyncIterator[str]:
         yield "I wait"

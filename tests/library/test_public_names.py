@@ -28,7 +28,7 @@ def test_a_name_that_is_not_there_is_an_error() -> None:
         resolve_name("mobox.nothing")
 
 
-def test_to_import_mobox_imports_no_server() -> None:
+def test_importing_mobox_imports_no_server() -> None:
     code = f"import sys, mobox; print([name for name in {HEAVY} if name in sys.modules])"
     assert said(code) == "[]"
 

@@ -42,7 +42,7 @@ async def test_route_leaves_authentication_to_the_principal(tmp_path: Path) -> N
         assert refused.status_code == 401
 
 
-async def test_who_comes_back_reads_on(tmp_path: Path) -> None:
+async def test_reconnecting_client_continues(tmp_path: Path) -> None:
     app, _ = own_routes(tmp_path)
     async with running(app) as client:
         answer = await client.post("/body", json=message("c", "hello"))

@@ -194,7 +194,7 @@ STRAYS: dict[str, Events] = {
 
 
 @pytest.mark.parametrize("said", STRAYS.values(), ids=STRAYS)
-def test_what_a_call_has_no_place_for_is_kept_as_raw(said: Events) -> None:
+def test_unplaceable_part_of_a_call_is_raw(said: Events) -> None:
     *before, stray = said
     lifecycle = Lifecycle()
     for event in before:

@@ -75,7 +75,7 @@ def test_start_of_a_configured_agent_is_emitted_as_its_own() -> None:
     legal_log(log)
 
 
-def test_so_is_one_that_comes_after_something_else() -> None:
+def test_late_start_is_custom() -> None:
     late = Start(framework="test", model="m")
     assert [entry.type for entry in log_of([Status(message="up"), late])] == [
         EventType.START,
@@ -185,7 +185,7 @@ LAST_WORDS: dict[str, tuple[Events, Events, DoneReason]] = {
 
 
 @pytest.mark.parametrize(("said", "last", "reason"), LAST_WORDS.values(), ids=LAST_WORDS)
-def test_what_a_parser_adds_at_the_end_is_no_new_work(
+def test_parser_events_at_the_end_are_no_new_work(
     said: Events, last: Events, reason: DoneReason
 ) -> None:
     lifecycle = Lifecycle("test")
@@ -527,7 +527,7 @@ STRAYS: dict[str, Events] = {
 
 
 @pytest.mark.parametrize("said", STRAYS.values(), ids=STRAYS)
-def test_what_cannot_be_placed_is_kept_as_raw(said: Events) -> None:
+def test_unplaceable_content_is_raw(said: Events) -> None:
     lifecycle = Lifecycle()
     *before, stray = said
     for event in before:
@@ -538,7 +538,7 @@ def test_what_cannot_be_placed_is_kept_as_raw(said: Events) -> None:
     assert StreamEvent.of(raw.raw.pop("type"), raw.raw) == stray
 
 
-def test_what_cannot_be_placed_turns_no_block() -> None:
+def test_unplaceable_content_ends_no_block() -> None:
     lifecycle = Lifecycle()
     lifecycle.feed(TextDelta(delta="a"))
     lifecycle.feed(SubagentEnd(id="c"))

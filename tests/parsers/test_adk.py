@@ -332,7 +332,7 @@ def test_a_tool_that_takes_long_waits_for_its_result() -> None:
     assert of(ToolResult, events)[-1].output == {"ok": 1}
 
 
-def test_who_reaches_the_end_after_a_pause_was_answered() -> None:
+def test_end_of_the_workflow_ends_a_pause() -> None:
     wish = event(call("adk_request_input", "r1"), author="wf")
     node = event(author="wf", output=1, nodeInfo={"path": "wf@1/a@1"}, id="e2")
     assert told(wish, node)[-1] == Paused(request_ids=("r1",))
@@ -364,7 +364,7 @@ def test_both_spellings_mean_the_same() -> None:
 
 
 @pytest.mark.parametrize("line", [7, {}, {"author": "root"}, event(branch=7), follow_up("nobody")])
-def test_what_is_no_event_is_kept(line: Any) -> None:
+def test_unknown_line_is_kept(line: Any) -> None:
     assert of(Raw, told(line))[0].raw == line
 
 

@@ -555,7 +555,7 @@ def test_an_input_that_is_cut_off_ends_with_the_stream() -> None:
     ]
 
 
-def test_what_a_message_ends_with_is_kept() -> None:
+def test_end_of_a_message_is_kept() -> None:
     details = {"type": "refusal", "category": "cyber", "explanation": "Not this."}
     about = {"stop_details": details, "container": {"id": "c"}, "stop_sequence": "END"}
     status, end = fed(message("m"), *ending("refusal", **about))[2:]
@@ -576,7 +576,7 @@ def test_an_error_is_an_error(code: str, retryable: bool) -> None:
     assert fed(body) == [Error(message="No", code=code, retryable=retryable, provider=request)]
 
 
-def test_what_the_package_raised_is_an_error() -> None:
+def test_exception_of_the_package_is_an_error() -> None:
     api = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     [error] = fed({"_exception": "APIStatusError", "str": "…", "body": api})
     assert isinstance(error, Error)
@@ -760,7 +760,7 @@ def test_line_of_text_equals_its_value(path: Path) -> None:
 
 
 @given(st.sampled_from(PATHS), st.lists(st.integers(min_value=0), max_size=6))
-def test_where_the_reads_cut_a_recording_does_not_matter(path: Path, cuts: list[int]) -> None:
+def test_read_boundaries_in_a_recording_do_not_matter(path: Path, cuts: list[int]) -> None:
     data = path.read_bytes()
     places = [0, *sorted(cut % len(data) for cut in cuts), len(data)]
     parts = [data[a:b] for a, b in pairwise(places)]

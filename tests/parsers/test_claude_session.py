@@ -477,7 +477,7 @@ def test_a_turn_that_breaks_off_after_a_result_is_truncated(line: Line) -> None:
     assert log_of(INIT, *message("m1", "Wait."), result(), line)[-1] == Done(reason="truncated")
 
 
-def test_so_is_one_that_breaks_off_after_the_session_was_idle() -> None:
+def test_run_broken_off_after_an_idle_session_is_truncated() -> None:
     idle = system("session_state_changed", state="idle")
     begun = [INIT, *message("m1", "Wait."), result(), idle]
     assert log_of(*begun)[-1] == Done(reason="stop", native="end_turn")
@@ -896,7 +896,7 @@ NO_PLANS = [
 
 
 @pytest.mark.parametrize("lines", NO_PLANS, ids=lambda lines: json.dumps(lines)[:60])
-def test_what_is_no_plan_is_none(lines: Lines) -> None:
+def test_invalid_plan_is_ignored(lines: Lines) -> None:
     assert planned(*lines) == []
 
 
@@ -1075,7 +1075,7 @@ ODD_IMAGES: list[Any] = [
 
 
 @pytest.mark.parametrize("block", ODD_IMAGES, ids=str)
-def test_what_is_no_image_stays_where_it_is(block: Any) -> None:
+def test_other_content_stays_in_place(block: Any) -> None:
     assert last_of(NEEDS, user(output("t", [block]))) == [ToolResult(id="t", output=[block])]
 
 
@@ -1136,7 +1136,7 @@ STRUCTURED: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("kept", "structured"), STRUCTURED)
-def test_what_the_program_keeps_of_a_result_comes_with_it(kept: Any, structured: Any) -> None:
+def test_programs_data_of_a_result_is_kept(kept: Any, structured: Any) -> None:
     line = user(output("t"), tool_use_result=kept)
     assert last_of(NEEDS, line) == [ToolResult(id="t", output="done", structured=structured)]
 

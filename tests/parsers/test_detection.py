@@ -194,7 +194,7 @@ def test_every_format_without_a_parser_has_lines_here() -> None:
     ],
     ids=str,
 )
-def test_what_looks_like_nothing_is_nothing(lines: list[Any]) -> None:
+def test_unrecognizable_lines_match_no_format(lines: list[Any]) -> None:
     assert detect(lines) is None
 
 

@@ -127,7 +127,7 @@ def test_thought_is_emitted_once_by_its_line_or_its_call() -> None:
     assert len(parser.feed(call("think_tool", thought="Hm"))) == 2
 
 
-def test_so_is_one_whose_line_comes_after_its_call() -> None:
+def test_thought_line_after_its_call_is_skipped_once() -> None:
     line = {"type": "think", "data": {"thought": "Hm"}}
     parser = EmittedParser()
     parser.feed(call("think_tool", thought="Hm"))
@@ -200,7 +200,7 @@ USED: list[tuple[str, JSON]] = [
 
 
 @pytest.mark.parametrize(("framework", "line"), USED, ids=str)
-def test_what_counts_sum_up_to_can_be_read_back(framework: str, line: JSON) -> None:
+def test_sums_of_counts_can_be_read_back(framework: str, line: JSON) -> None:
     [used] = [event for event in get_parser(framework).feed(line) if isinstance(event, Usage)]
     assert MOST in (used.input, used.output)
     assert StreamEvent.of("usage", used.data, id=used.id) == used
@@ -310,7 +310,7 @@ UNREAD: list[tuple[str, JSON]] = [
 
 
 @pytest.mark.parametrize(("framework", "line"), UNREAD, ids=str)
-def test_what_is_not_read_may_be_anything(framework: str, line: JSON) -> None:
+def test_unread_lines_may_be_anything(framework: str, line: JSON) -> None:
     events = get_parser(framework).feed(line)
     assert [event for event in events if isinstance(event, Raw)] == []
 

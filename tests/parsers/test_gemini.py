@@ -192,7 +192,7 @@ def test_unparsed_part_is_kept_and_the_others_are_emitted(part: Line) -> None:
 
 
 @pytest.mark.parametrize("line", [7, {}, {"candidates": 7}, {"hello": 1}])
-def test_what_is_no_chunk_is_kept(line: Any) -> None:
+def test_unknown_chunk_is_kept(line: Any) -> None:
     assert of(Raw, told(line))[0].raw == line
 
 
@@ -251,7 +251,7 @@ def test_a_result_may_come_in_parts_and_with_files() -> None:
     ]
 
 
-def test_what_runs_at_the_provider() -> None:
+def test_hosted_tools_are_recognized() -> None:
     events = told(
         chunk({"executableCode": {"code": "1/0", "language": "PYTHON"}}),
         chunk({"codeExecutionResult": {"outcome": "OUTCOME_FAILED", "output": "oh"}}),

@@ -453,7 +453,7 @@ def test_some_exceptions_are_ends_of_their_own(name: str, reason: DoneReason) ->
     assert log[-1] == Done(reason=reason, native=name)
 
 
-def test_what_was_raised_ends_the_run() -> None:
+def test_raised_exception_ends_the_run() -> None:
     raised = {"_exception": "ValueError", "str": "boom"}
     log = recorded(
         begin(),
@@ -883,11 +883,11 @@ def test_every_provider_has_its_own_word_for_the_end(native: str, reason: DoneRe
         {"_sum": {}},
     ],
 )
-def test_what_is_not_understood_is_kept(line: Any) -> None:
+def test_unparsed_content_is_kept(line: Any) -> None:
     assert fed(line) == [Raw(raw=line)]
 
 
-def test_what_is_malformed_is_kept_with_its_reason() -> None:
+def test_malformed_line_is_kept_with_its_reason() -> None:
     [raw] = of(Raw, fed(event("tools", {"event": "tool-started"})))
     assert "tool_call_id" in raw.source
 

@@ -227,7 +227,7 @@ def test_two_agents_that_one_piece_of_code_calls_are_two() -> None:
     assert of(Thinking, events)[0].scope == ("c:3", "d:4")
 
 
-def test_what_is_no_line_of_smolagents_is_kept() -> None:
+def test_foreign_line_is_kept() -> None:
     unknown: list[Any] = [line("SystemPromptStep"), line("TaskStep", task="x"), {"type": []}, 7]
     events = told(*unknown, delta("hm"))
     assert [event.raw for event in of(Raw, events)] == unknown

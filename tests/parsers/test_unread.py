@@ -98,7 +98,7 @@ def test_log_formats_the_same_with_server_events_in_it() -> None:
     assert (lines.count, lines.error()) == (1, None)
 
 
-def test_what_was_understood_once_stays_so_when_the_log_is_read_again() -> None:
+def test_parsed_state_is_kept_when_the_log_is_read_again() -> None:
     lines = seen(Status(message="Working"), Raw(raw=PART)).afresh()
     assert (lines.count, lines.understood) == (0, True)
 

@@ -107,7 +107,7 @@ def test_the_number_of_lines_per_read_changes_no_byte() -> None:
     assert log_of(reads) == log_of(LINES)
 
 
-def test_what_is_timed_includes_a_log_that_can_be_read_back() -> None:
+def test_timed_work_includes_a_readable_log() -> None:
     entries = decode_many(log_of(LINES[:200]))
     assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
     assert not any(entry.event.type == "raw" for entry in entries)
@@ -164,7 +164,7 @@ def test_a_target_may_be_an_upper_limit() -> None:
     assert not limit.is_met(2.01)
 
 
-def test_what_was_not_measured_has_no_row() -> None:
+def test_unmeasured_value_has_no_row() -> None:
     assert "| c |" not in markdown([result(5)])
 
 

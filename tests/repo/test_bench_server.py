@@ -131,7 +131,7 @@ def test_run_is_started_by_a_message(server: Hosted) -> None:
     assert told.startswith(b"HTTP/1.1 200 ")
 
 
-def test_what_runs_leave_is_measured_with_runs_that_ended(server: Hosted) -> None:
+def test_memory_of_runs_is_measured_after_their_end(server: Hosted) -> None:
     growth(server, 21, 21)
     listed = httpx.get(f"http://127.0.0.1:{server.port}/api/chats?limit=100", trust_env=False)
     chats = {chat["id"]: chat for chat in listed.json()["chats"]}

@@ -35,7 +35,7 @@ def test_every_event_has_a_row_and_every_protocol_its_place(script: ModuleType) 
     assert {*script.SHOWN, "canonical"} == set(protocols())
 
 
-def test_what_became_of_the_recordings_is_in_the_table(script: ModuleType) -> None:
+def test_results_of_the_recordings_are_in_the_table(script: ModuleType) -> None:
     assert script.unexplained() == {}
 
 

@@ -71,7 +71,9 @@ def matrix(job: str) -> Json:
     return {"status": "success", "data": {"resultType": "matrix", "result": [series]}}
 
 
-def test_who_joins_amid_a_placeholder_finds_its_call(agui: AGUIFrontend, chat_id: str) -> None:
+def test_client_joining_within_a_placeholder_finds_its_call(
+    agui: AGUIFrontend, chat_id: str
+) -> None:
     with Gate() as gate:
         script = prompt(
             emit("tool_use", id="q", name="query_range", input={}),

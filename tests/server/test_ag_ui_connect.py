@@ -82,7 +82,7 @@ async def test_replay_equals_the_live_stream(ag_ui: AGUIClients, name: str, tmp_
 
 @pytest.mark.parametrize("profile", CLIENTS)
 @pytest.mark.parametrize("name", SPOKEN)
-async def test_who_connects_at_any_word_has_what_all_have(
+async def test_client_connecting_at_any_event_has_what_all_have(
     ag_ui: AGUIClients, name: str, profile: str, tmp_path: Path
 ) -> None:
     events = recorded(name)

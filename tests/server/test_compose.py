@@ -105,7 +105,7 @@ def test_every_service_is_watched_and_waits_for_what_it_needs() -> None:
         assert told[name]["stop_grace_period"] == f"{ENDING}s"
 
 
-def test_what_is_kept_is_in_volumes() -> None:
+def test_data_is_kept_in_volumes() -> None:
     mounts = [each for service in services().values() for each in service.get("volumes", ())]
     named = {mount.split(":")[0] for mount in mounts if not mount.startswith(".")}
     assert named == set(composed()["volumes"])

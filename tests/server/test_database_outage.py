@@ -37,7 +37,7 @@ opening.StoreSettings = partial(opening.StoreSettings, busy_seconds=1)
 """What a server loads before all else: who asks is told sooner than is usual."""
 
 
-def test_who_reads_while_the_database_is_stopped_and_then_killed_waits_and_reads_on(
+def test_reader_waits_while_the_database_is_stopped_and_killed_and_continues(
     agents: Path, tmp_path: Path, http: httpx.Client, gate: Gate
 ) -> None:
     path = loading_first(tmp_path, SOON)

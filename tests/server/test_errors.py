@@ -74,7 +74,7 @@ async def answer_to(error: Exception) -> httpx.Response:
         (HTTPException(405, "Only GET"), 405, "method_not_allowed", {}),
     ],
 )  # fmt: skip
-async def test_what_the_caller_did_wrong_is_explained(
+async def test_errors_of_the_caller_are_explained(
     error: Exception, status: int, code: str, more: dict[str, Any]
 ) -> None:
     response = await answer_to(error)

@@ -265,7 +265,7 @@ async def test_started_response_is_cut_when_the_body_is_too_large() -> None:
             await client.post("/api/deaf", content=pieces(1_000_000), headers=JSON)
 
 
-async def test_what_an_app_raises_is_not_hidden(caplog: pytest.LogCaptureFixture) -> None:
+async def test_exceptions_of_an_app_are_not_hidden(caplog: pytest.LogCaptureFixture) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         raise ValueError("mine")
 

@@ -144,7 +144,7 @@ async def test_waiting_run_is_sent_up_to_its_pause(tmp_path: Path) -> None:
         assert (beyond.status_code, beyond.json()["error"]["tail"]) == (400, run.tail_seq)
 
 
-async def test_what_ends_a_response_stands_where_the_run_begins_to_wait(tmp_path: Path) -> None:
+async def test_end_of_a_response_is_where_the_run_starts_to_wait(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, "langchain/parts_hitl")
         stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=run.owner)

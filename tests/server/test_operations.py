@@ -21,7 +21,7 @@ async def test_the_numbers_can_be_read(tmp_path: Path) -> None:
     assert 'mobox_responses_total{method="GET",status="404"} 1' in lines
 
 
-async def test_what_goes_wrong_in_here_is_counted_and_guarded_like_any_answer(
+async def test_internal_errors_are_counted_and_guarded_like_any_response(
     tmp_path: Path,
 ) -> None:
     async with app_client(tmp_path) as (services, client):

@@ -77,7 +77,7 @@ async def test_repeated_events_start_nothing(path: str, tmp_path: Path) -> None:
         assert len({each.headers["x-mobox-run"] for each in said[:3]}) == 1
 
 
-async def test_to_answer_begins_nothing(tmp_path: Path) -> None:
+async def test_answering_starts_nothing(tmp_path: Path) -> None:
     async with keyed_app(tmp_path, max_runs_per_minute=1) as (services, client):
         _, secret = await give_key(services.storage, "ann")
         said = await client.post("/api/chat", json=message("c", "hello"), headers=bearer(secret))
@@ -96,7 +96,7 @@ class Clock:
         return self.now
 
 
-def test_what_was_used_comes_back_with_time() -> None:
+def test_rate_limit_recovers_with_time() -> None:
     clock = Clock()
     visits = ConnectionRegistry(MemoryStorage(), OwnerLimits(streams=1, runs_per_minute=6), clock)
     for _ in range(6):
@@ -239,7 +239,7 @@ async def test_connection_opened_during_a_key_check_is_not_judged_by_it() -> Non
     assert not second.sent_away.is_set()
 
 
-async def test_who_is_over_is_sent_away_and_others_are_not() -> None:
+async def test_expired_connections_are_closed_and_others_are_not() -> None:
     visits = ConnectionRegistry(MemoryStorage(), None)
     over, stays = Guest(), Guest()
     visits.enter(Principal("ann", expires_at=now_ms())).end = over.end

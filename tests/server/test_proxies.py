@@ -136,7 +136,7 @@ def test_polling_sockets_receive_events_live_behind_a_buffering_proxy(
 # A proxy that cuts connections on which nothing is said
 
 
-def test_who_is_cut_off_in_every_silence_reads_everything_once(
+def test_client_disconnected_in_every_silence_reads_everything_once(
     server: LiveServer, http: httpx.Client, chat_id: str, gate: Gate
 ) -> None:
     day = a_day_of_work(1)

@@ -55,7 +55,7 @@ def test_two_turns_on_a_thread(agui: AGUIFrontend, chat_id: str) -> None:
     assert len(agui.stored(chat_id)["messages"]) == 4
 
 
-def test_what_is_taken_back_takes_nothing_else_along(agui: AGUIFrontend, chat_id: str) -> None:
+def test_retraction_removes_nothing_else(agui: AGUIFrontend, chat_id: str) -> None:
     page = agui.open(chat_id)
     first = page.say(prompt(*pieces("thinking", "t", ["hm"]), text("One"))).messages
     broken = emit("retract", blocks=["answer"], reason="retry")
@@ -219,7 +219,7 @@ def test_an_interrupt_is_answered_by_what_it_allows(
 
 
 @pytest.mark.parametrize("payload", [{"approved": True, "editedArgs": {"path": "b"}}, "Gone."])
-def test_what_an_interrupt_does_not_allow_is_refused(
+def test_decision_that_the_interrupt_does_not_allow_is_rejected(
     agui: AGUIFrontend, chat_id: str, payload: Any
 ) -> None:
     page = agui.open(chat_id)

@@ -27,7 +27,7 @@ def answer_of(message: Json) -> str:
 
 
 @V5
-def test_what_was_read_is_what_is_stored(frontend: Frontend, chat_id: str) -> None:
+def test_stored_message_equals_what_was_read(frontend: Frontend, chat_id: str) -> None:
     page = frontend.open(chat_id)
     assert_stored(page.send(prompt(*a_day_of_work())), frontend, chat_id)
     report = page.send(prompt(["history"]))
@@ -133,7 +133,7 @@ def test_a_late_stop_does_not_stop_the_next_run(
     assert answer_of(report.messages[-1]) == "Two and more"
 
 
-def test_where_nothing_runs_there_is_nothing_to_stop(frontend: Frontend, chat_id: str) -> None:
+def test_stop_without_a_run_does_nothing(frontend: Frontend, chat_id: str) -> None:
     frontend.open(chat_id).send(prompt(text("One")))
     stopped = frontend.post(chat_id, "stop")
     assert stopped.is_success

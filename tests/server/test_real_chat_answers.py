@@ -268,7 +268,7 @@ def test_an_output_of_the_page_stands_for_the_tool(frontend: Frontend, chat_id: 
 
 
 @pytest.mark.parametrize("asking", [ASKS, LEAVES], ids=["agent waits", "agent has left"])
-def test_what_the_agent_does_not_allow_is_refused(
+def test_decision_that_the_agent_does_not_allow_is_rejected(
     frontend: Frontend, chat_id: str, asking: str
 ) -> None:
     frontend.open(chat_id).send(asking)

@@ -50,7 +50,7 @@ def test_failed_run_is_shown_as_failed_again(agui: AGUIFrontend, chat_id: str) -
     assert again.ending["type"] == report.ending["type"] == "RUN_ERROR"
 
 
-def test_who_names_no_agent_has_one(agui: AGUIFrontend, chat_id: str) -> None:
+def test_default_agent_is_used_without_a_name(agui: AGUIFrontend, chat_id: str) -> None:
     report = agui.open(chat_id, agent="default").say(prompt(text("Hello")))
     assert (report.failure, report.text) == (None, "Hello")
 

@@ -208,7 +208,7 @@ def test_a_page_that_came_by_tls_may_ask_and_one_that_did_not_may_not(
 
 
 @pytest.mark.parametrize("name", PROXIES)
-def test_who_was_cut_off_reads_on_at_the_server_that_is_left(
+def test_disconnected_client_continues_at_the_remaining_server(
     name: str, agents: Path, http: httpx.Client, tmp_path: Path, gate: Gate
 ) -> None:
     given = ("--agents", agents)

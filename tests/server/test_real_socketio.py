@@ -315,7 +315,7 @@ def test_waiting_session_shows_its_request_and_is_answered(
     assert refused["code"] == "invalid_request", "nobody asks any more"
 
 
-def test_what_a_session_allows_is_decided_and_nothing_else(
+def test_only_allowed_decisions_of_a_session_are_accepted(
     sockets: SocketClients, server: LiveServer, chat_id: str
 ) -> None:
     socket = sockets.open(server)
@@ -371,7 +371,7 @@ NO_SESSION: list[object] = [None, "c", 7, [], {}, {"sessionId": 7}, {"sessionId"
 @pytest.mark.parametrize("event", ["session:join", "session:leave", "chat:message", "chat:stop",
                                    "chat:answer"])  # fmt: skip
 @pytest.mark.parametrize("payload", NO_SESSION)
-def test_what_names_no_session_is_refused(socket: Socket, event: str, payload: object) -> None:
+def test_invalid_session_is_rejected(socket: Socket, event: str, payload: object) -> None:
     error = socket.ask(event, payload)["error"]
     assert error["code"] == "invalid_request"
     assert error["field"] in (("sessionId", "requestId") if isinstance(payload, dict) else ("",))
@@ -418,7 +418,7 @@ def test_what_names_no_session_is_refused(socket: Socket, event: str, payload: o
         ("chat:shout", {}, "invalid_request", "event"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named(
+def test_invalid_value_is_named(
     socket: Socket, chat_id: str, event: str, more: Json, code: str, field: str | None
 ) -> None:
     error = socket.ask(event, {"sessionId": chat_id, **more})["error"]

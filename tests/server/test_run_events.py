@@ -113,7 +113,7 @@ async def test_without_a_format_it_is_the_log(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["memory:", ""])
 @each_format
-async def test_who_goes_on_after_any_document_misses_none(
+async def test_resuming_after_any_document_misses_none(
     tmp_path: Path, name: str, profile: str, url: str
 ) -> None:
     async with app_client(tmp_path, url) as (services, client):
@@ -314,9 +314,7 @@ def test_a_cursor_is_read() -> None:
         ({"live": "yes"}, "invalid_request"),
     ],
 )
-async def test_what_is_not_known_is_refused(
-    tmp_path: Path, query: dict[str, str], code: str
-) -> None:
+async def test_unknown_value_is_rejected(tmp_path: Path, query: dict[str, str], code: str) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await answered(services, "c1", "Hi", "Hello")
         response = await client.get(f"/api/runs/{run.id}/events", params=query)

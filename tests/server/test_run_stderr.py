@@ -23,7 +23,7 @@ from server.serving import client_of
 DEMO = Path(__file__).parents[2] / "agents"
 
 
-async def test_what_an_agent_complained_of_is_there_when_its_run_has_ended(tmp_path: Path) -> None:
+async def test_stderr_is_available_after_the_end_of_a_run(tmp_path: Path) -> None:
     async with (
         open_services(Settings(data=tmp_path, agents=DEMO)) as services,
         client_of(create_app(services)) as client,

@@ -106,7 +106,7 @@ async def test_a_run_that_is_over_is_read_once() -> None:
     await store.close()
 
 
-async def test_what_is_not_kept_in_mind_is_counted_again(
+async def test_uncached_run_is_counted_again(
     monkeypatch: pytest.MonkeyPatch, store: Storage
 ) -> None:
     monkeypatch.setattr(session_index, "REMEMBERED", 1)
@@ -118,7 +118,7 @@ async def test_what_is_not_kept_in_mind_is_counted_again(
         assert [later.first_event_index for _, later in pairwise(runs)] == [4, 8]
 
 
-async def test_where_a_run_begins_is_not_known_while_the_one_before_it_is_open(
+async def test_first_index_of_a_run_is_unknown_while_the_previous_one_is_open(
     store: Storage,
 ) -> None:
     index = SessionIndex(store)

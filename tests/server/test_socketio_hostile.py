@@ -69,7 +69,7 @@ def test_body_in_pieces_is_read(http: httpx.Client, strict: LiveServer) -> None:
     assert "session:joined" in poll.take().text
 
 
-def test_who_leaves_the_namespace_may_come_back_to_it(strict: LiveServer) -> None:
+def test_client_may_leave_a_namespace_and_come_back(strict: LiveServer) -> None:
     with RawWebSocket(strict) as socket:
         socket.connect()
         socket.send(JOIN)

@@ -141,7 +141,7 @@ def test_draining_server_sends_sockets_the_end_of_their_runs(
 
 
 @pytest.mark.parametrize("name", ["agent-event", "ai-sdk"])
-def test_who_comes_back_after_the_server_was_killed_has_lost_nothing(
+def test_client_reconnecting_after_a_server_kill_has_lost_nothing(
     sockets: SocketClients,
     http: httpx.Client,
     tmp_path: Path,

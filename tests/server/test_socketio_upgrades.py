@@ -55,7 +55,7 @@ def test_silent_websocket_does_not_block_a_polling_client(
 
 
 @pytest.mark.parametrize("says", [[], ["2probe"], ["x"], ["5"], ["40"], ["2probe", "2probe"]])
-def test_who_polls_goes_on_when_the_websocket_breaks_off(
+def test_polling_client_continues_when_the_websocket_fails(
     http: httpx.Client, server: LiveServer, says: list[str]
 ) -> None:
     poll = RawPoll(http, server)

@@ -157,7 +157,7 @@ async def test_a_file_is_compressed_for_who_accepts_it(
         assert other.headers["etag"] != response.headers["etag"]
 
 
-async def test_what_would_save_nothing_is_not_compressed(tmp_path: Path, folder: Path) -> None:
+async def test_incompressible_files_are_not_compressed(tmp_path: Path, folder: Path) -> None:
     async with site(tmp_path, folder) as client:
         small = await client.get("/assets/index-Cd2.css")
     assert small.headers.keys().isdisjoint({"content-encoding", "vary"})
@@ -187,7 +187,7 @@ async def test_head_returns_the_headers_of_get(tmp_path: Path, folder: Path) -> 
         "/api/nothing",
     ],
 )
-async def test_what_is_not_there_is_not_found(tmp_path: Path, folder: Path, path: str) -> None:
+async def test_missing_resource_is_not_found(tmp_path: Path, folder: Path, path: str) -> None:
     async with site(tmp_path, folder) as client:
         answer = await client.get(path)
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")

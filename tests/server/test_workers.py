@@ -139,7 +139,7 @@ async def test_a_worker_that_dies_or_ends_leaves_no_run_without_an_end(tmp_path:
     check_the_end(kept[readers[1].run_id], "interrupted")
 
 
-async def test_what_several_processes_need_is_refused_where_there_can_be_one_only(
+async def test_multi_process_settings_are_rejected_for_a_single_process(
     tmp_path: Path,
 ) -> None:
     alone = Settings(data=tmp_path, database_url="memory:", agents=AGENTS)

@@ -194,12 +194,12 @@ class LogConformance(Conformance):
         assert (owner.name, owner.default) == ("owner", inspect.Parameter.empty)
 
     @pytest.mark.parametrize("name", sorted(BY_RUN_ID))
-    def test_what_takes_no_owner_takes_a_run_that_was_found(self, name: str) -> None:
+    def test_methods_without_owner_take_a_run_id(self, name: str) -> None:
         _, run_id, *_ = inspect.signature(getattr(Log, name)).parameters.values()
         assert (run_id.name, run_id.annotation) == ("run_id", "RunId")
 
     @pytest.mark.parametrize("name", sorted(BY_OWNER))
-    async def test_what_belongs_to_others_is_not_found(self, name: str, store: Storage) -> None:
+    async def test_resources_of_other_owners_are_not_found(self, name: str, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi", chat_id="hers")
         before = await store.history("ann", "hers")
         with pytest.raises(NotFound) as foreign:
@@ -236,9 +236,7 @@ class LogConformance(Conformance):
         assert await store.read(one.id) == [*entries[:2], *entries[4:]]
         assert {entry.ts for entry in entries} == {1000}
 
-    async def test_what_was_appended_is_not_changed_by_who_appended_it(
-        self, store: Storage
-    ) -> None:
+    async def test_appended_event_is_not_changed_by_its_writer(self, store: Storage) -> None:
         run = await begin(store)
         events = words("a", "b")
         entries = await store.append(run.id, 1, events, None)
@@ -297,7 +295,7 @@ class LogConformance(Conformance):
             await say(store, run, DONE, *words("more"))
         assert await store.read(run.id) == []
 
-    async def test_what_cannot_be_stored_fails_alone(self, store: Storage) -> None:
+    async def test_entry_that_cannot_be_stored_fails_alone(self, store: Storage) -> None:
         runs = [await begin(store, submit(chat_id=f"c{n}")) for n in range(3)]
         batches: list[list[StreamEvent]] = [words("a"), [DONE, DONE], words("c")]
         outcomes = await asyncio.gather(
@@ -533,7 +531,7 @@ class FollowingConformance(Conformance):
             waiters.append(asyncio.create_task(see_all()))
         assert await asyncio.gather(*waiters) == [begun] * len(waiters)
 
-    async def test_who_waits_for_a_run_learns_that_the_chat_is_gone(self, store: Storage) -> None:
+    async def test_waiting_for_a_run_ends_when_the_chat_is_deleted(self, store: Storage) -> None:
         run = await turn(store, "One", "1")
         waiter = asyncio.create_task(store.run_after("ann", "chat", run.id))
         await asyncio.sleep(0)
@@ -561,7 +559,7 @@ class FollowingConformance(Conformance):
         await say(store, leg, DONE)
         assert seqs(await goes_on) == [1, 2, 3, 4]
 
-    async def test_what_a_paused_agent_adds_lets_it_wait(self, store: Storage) -> None:
+    async def test_additions_of_a_paused_agent_keep_it_waiting(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
         await say(store, run, Usage(id="m", input=1))
@@ -693,7 +691,7 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert [error.run_id for error in refused] == [run.id] * 19
         assert len(await ids_of(store)) == 1
 
-    async def test_what_fails_leaves_nothing_behind(self, store: Storage) -> None:
+    async def test_failed_start_leaves_no_chat(self, store: Storage) -> None:
         nothing = Request(chat_id="new", action=Action.REGENERATE, cut=Cut(Place.ANSWER))
         with pytest.raises(InvalidRequest):
             await begin(store, nothing)
@@ -706,7 +704,7 @@ class StorageConformance(LogConformance, FollowingConformance):
             await begin(store, submit("Hello again"))
         assert len(await ids_of(store)) == 2
 
-    async def test_to_continue_is_not_to_begin(self, store: Storage) -> None:
+    async def test_continuing_does_not_start_a_run(self, store: Storage) -> None:
         with pytest.raises(InvalidRequest):
             await begin(store, Request(chat_id="chat", action=Action.CONTINUE))
         with pytest.raises(InvalidRequest):
@@ -729,7 +727,7 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert len(await store.read(first.id)) == 5, "superseded is kept"
         assert (await store.chats("ann", query="Answer")).chats == ()
 
-    async def test_to_regenerate_answers_the_stored_message_anew(self, store: Storage) -> None:
+    async def test_regenerating_answers_the_stored_message_again(self, store: Storage) -> None:
         old = await turn(store, "One", "Answer")
         for cut in (Cut(Place.BEFORE, old.id), Cut(Place.ANSWER), Cut(Place.AFTER, "u1")):
             run = await begin(store, Request(chat_id="chat", action=Action.REGENERATE, cut=cut))
@@ -737,7 +735,7 @@ class StorageConformance(LogConformance, FollowingConformance):
             await say(store, run, *BEGINNING, *ENDING)
         assert len(await store.runs("ann", "chat")) == 4
 
-    async def test_to_regenerate_after_a_failed_post_adds_the_message(self, store: Storage) -> None:
+    async def test_regenerating_after_a_failed_post_adds_the_message(self, store: Storage) -> None:
         run = await turn(store, "One", "Answer")
         request = Request(
             chat_id="chat",

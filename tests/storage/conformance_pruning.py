@@ -76,7 +76,7 @@ class PruningConformance(Conformance):
         assert not await store.delete_idle(found, (await store.chat("ann", "chat")).updated_at)
         assert (await store.run("ann", first.id)).status == "done"
 
-    async def test_what_is_gone_or_anothers_is_not_deleted(self, store: Storage) -> None:
+    async def test_missing_or_foreign_chats_are_not_deleted(self, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi")
         since = await after(store)
         stranger = IdleChat(id="chat", owner="bob", runs=(run.id,))

@@ -54,9 +54,7 @@ class QueueConformance(Conformance):
             assert await store.expired() == []
             assert (await store.history("ann", "c1")).active == run
 
-    async def test_who_queued_a_run_may_not_do_so_twice_or_for_another_epoch(
-        self, tmp_path: Path
-    ) -> None:
+    async def test_run_cannot_be_queued_twice_or_for_another_epoch(self, tmp_path: Path) -> None:
         async with self.opened(tmp_path) as store:
             run = await begin(store, "c1")
             with pytest.raises(Fenced):
@@ -89,7 +87,7 @@ class QueueConformance(Conformance):
                 await store.append(run.id, run.epoch, [Start(framework="emitted")], None)
             await store.append(mine.id, mine.epoch, [Start(framework="emitted")], None)
 
-    async def test_those_that_wait_longest_are_claimed_first(self, tmp_path: Path) -> None:
+    async def test_longest_waiting_runs_are_claimed_first(self, tmp_path: Path) -> None:
         clock = Clock()
         async with self.opened(tmp_path, Settings(clock=clock, poll_seconds=0.02)) as store:
             waits = await begin(store, "c0")

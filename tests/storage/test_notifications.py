@@ -67,7 +67,7 @@ def test_outbox_returns_exactly_what_was_put(
 
 
 @given(told, st.integers(0, 5))
-def test_what_is_too_much_is_everything(steps: list[RunNotice | None], most: int) -> None:
+def test_too_large_notification_is_everything(steps: list[RunNotice | None], most: int) -> None:
     for *put, taken in through(Outbox(most), steps):
         chats = {chat for one in put for chat in one.chats}
         names = len(chats) + len({run for one in put for run in one.positions})

@@ -76,7 +76,7 @@ async def test_which_run_of_a_chat_goes_on_is_known_without_looking_at_those_tha
     await connection.close()
 
 
-async def test_who_may_only_write_opens_a_database_that_is_up_to_date(postgres: Databases) -> None:
+async def test_write_only_user_opens_an_up_to_date_database(postgres: Databases) -> None:
     rights = """
     CREATE ROLE writer LOGIN PASSWORD 'writer';
     GRANT USAGE ON SCHEMA mobox TO writer;
@@ -157,7 +157,7 @@ async def test_new_connection_sends_nothing_that_a_pooler_rejects(
     await connection.close()
 
 
-async def test_what_is_missing_for_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("mobox.storage.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "asyncpg", None)

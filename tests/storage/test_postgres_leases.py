@@ -52,7 +52,7 @@ async def test_leases_last_until_the_database_has_been_there_for_as_long_as_one_
     await store.close()
 
 
-async def test_who_could_not_reach_the_database_does_not_know_who_else_could(
+async def test_store_after_an_outage_does_not_know_who_reached_the_database(
     postgres: Databases, tmp_path: Path
 ) -> None:
     clock = Clock()
@@ -176,7 +176,7 @@ def test_the_time_of_the_database_passes_while_this_machine_sleeps(
     assert clock.now() > 5_000
 
 
-def test_where_no_clock_goes_on_while_the_machine_sleeps_there_is_one_all_the_same(
+def test_fallback_clock_is_used_where_none_counts_sleep(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC", "clock_gettime"):  # as on Windows
@@ -185,7 +185,7 @@ def test_where_no_clock_goes_on_while_the_machine_sleeps_there_is_one_all_the_sa
     assert anew["DatabaseClock"](Settings()).seconds() <= time.monotonic()
 
 
-async def test_who_has_slept_does_not_know_who_else_has(
+async def test_store_after_sleep_does_not_know_who_else_slept(
     postgres: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()

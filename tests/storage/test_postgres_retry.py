@@ -51,7 +51,7 @@ BACK = "database connection restored"
 @pytest.mark.parametrize(
     ("table", "done", "log"), [("event", appended, [AWAY, BACK]), ("chat", begun, [])]
 )
-async def test_who_has_waited_for_the_database_waits_for_others_too(
+async def test_store_that_waited_for_the_database_waits_for_others_too(
     postgres: Databases,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -83,7 +83,7 @@ CREATE TRIGGER refuse BEFORE UPDATE ON mobox.run FOR EACH ROW
 """
 
 
-async def test_who_may_not_renew_its_leases_appends_all_the_same_and_tries_again(
+async def test_store_that_cannot_renew_leases_appends_and_retries(
     postgres: Databases, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(writer, "_RENEW_AGAIN", 0.05)

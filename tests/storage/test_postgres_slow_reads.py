@@ -79,7 +79,7 @@ async def test_query_longer_than_the_timeout_completes(
         assert (await retry_while_unavailable(way, store)).endswith("so so on")
 
 
-async def test_who_cannot_read_on_for_a_while_does_not_begin_anew(postgres: Databases) -> None:
+async def test_interrupted_read_does_not_restart(postgres: Databases) -> None:
     """A page has eight rows; after two of them the database takes longer than anybody waits."""
     async with slow_logs(postgres, HASTY) as (store, gate):
         await retry_while_unavailable(long_turn, store)
@@ -111,7 +111,7 @@ async def test_heavy_readers_block_no_other(postgres: Databases) -> None:
         await asyncio.gather(*much)
 
 
-async def test_what_many_read_at_once_is_made_once(postgres: Databases) -> None:
+async def test_concurrent_reads_share_one_fold(postgres: Databases) -> None:
     async with slow_logs(postgres, ENDLESS) as (store, gate):
         await turn(store, "Hello", "Hi")
         await begin(store, submit(chat_id="other"), "ben")
@@ -241,7 +241,7 @@ async def test_a_chat_that_takes_long_to_delete_is_gone_at_once_and_deleted_in_t
         assert await left(connection) == [0, 0, 0]
 
 
-async def test_what_is_left_of_a_chat_is_deleted_though_the_database_did_not_take_that_at_first(
+async def test_deferred_chat_deletion_is_retried(
     postgres: Databases, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with slow_deletes(postgres, monkeypatch) as (_, store, connection):
@@ -254,7 +254,7 @@ async def test_what_is_left_of_a_chat_is_deleted_though_the_database_did_not_tak
             pass
 
 
-async def test_who_deletes_a_chat_does_not_wait_for_what_is_left_of_it(
+async def test_deleting_a_chat_does_not_wait_for_its_rows(
     postgres: Databases, tmp_path: Path
 ) -> None:
     url = await postgres.database(str(tmp_path))
@@ -272,7 +272,7 @@ async def test_who_deletes_a_chat_does_not_wait_for_what_is_left_of_it(
     await store.close()
 
 
-async def test_what_is_left_of_a_chat_is_deleted_by_who_comes_next(
+async def test_leftover_rows_of_a_chat_are_deleted_by_the_next_process(
     postgres: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with slow_deletes(postgres, monkeypatch) as (url, store, connection):

@@ -220,7 +220,7 @@ async def test_a_caller_that_goes_away_loses_nothing(database: Database) -> None
         assert seqs(await store.read(run.id)) == [1, 2, 3, 4]
 
 
-async def test_what_the_database_refuses_fails_alone(postgres: Databases) -> None:
+async def test_entry_rejected_by_the_database_fails_alone(postgres: Databases) -> None:
     refuse = """
     CREATE FUNCTION mobox.refuse() RETURNS trigger LANGUAGE plpgsql AS
         $$BEGIN RAISE EXCEPTION 'no'; END$$;
@@ -242,7 +242,7 @@ async def test_what_the_database_refuses_fails_alone(postgres: Databases) -> Non
     await store.close()
 
 
-async def test_who_is_frozen_while_it_begins_a_turn_holds_up_its_chat_alone(
+async def test_process_frozen_while_starting_a_turn_blocks_only_its_chat(
     database: Database,
 ) -> None:
     async with database.one_store() as store:

@@ -339,7 +339,7 @@ async def test_wrong_password_is_not_shown_and_may_become_valid(
 
 
 @pytest.mark.parametrize("url", ["http://x", "redis://:hunter2/hunter2@host", "hunter2"])
-async def test_what_is_no_address_is_refused_without_its_password(tmp_path: Path, url: str) -> None:
+async def test_invalid_address_is_rejected_without_its_password(tmp_path: Path, url: str) -> None:
     with pytest.raises(InvalidSetting) as refused:
         await open_storage(f"sqlite:///{tmp_path}/mobox.db", None, url)
     assert str(refused.value) == "redis_url=***: not a Redis URL"

@@ -86,7 +86,7 @@ async def test_two_stores_write_to_one_file(path: Path) -> None:
         assert len(set(ids)) == len(ids)
 
 
-async def test_who_waits_for_a_run_sees_that_another_store_begins_it(path: Path) -> None:
+async def test_waiting_for_a_run_ends_when_another_store_starts_it(path: Path) -> None:
     async with two_stores(path) as (one, two):
         first = asyncio.create_task(two.run_after("ann", "chat", None))
         await asyncio.sleep(0)
@@ -239,7 +239,7 @@ async def test_a_commit_that_fails_fails_all_that_is_in_it_and_the_next_one_work
     await store.close()
 
 
-async def test_who_appends_waits_for_a_file_that_is_locked(path: Path) -> None:
+async def test_append_waits_for_a_locked_file(path: Path) -> None:
     store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease_seconds=3600))
     run = await begin(store)
     with sqlite3.connect(path, isolation_level=None) as other:
@@ -417,7 +417,7 @@ def content(path: Path) -> bytes:
     return path.read_bytes()
 
 
-async def test_what_is_deleted_is_not_in_the_file_any_more(path: Path) -> None:
+async def test_deleted_data_is_not_in_the_file(path: Path) -> None:
     async with one_store(path) as store:
         for n in range(20):
             await turn(store, f"question {n}", f"hunter{n:02} " * 500, chat_id=f"c{n}")
@@ -428,7 +428,7 @@ async def test_what_is_deleted_is_not_in_the_file_any_more(path: Path) -> None:
     assert b"hunter07" not in file
 
 
-async def test_what_is_not_read_any_more_is_not_kept_in_memory(path: Path) -> None:
+async def test_unread_log_is_not_kept_in_memory(path: Path) -> None:
     async with one_store(path) as store:
         for n in range(5):
             run = await turn(store, "Hello", "Hi", chat_id=f"c{n}")

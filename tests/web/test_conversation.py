@@ -79,7 +79,7 @@ def test_request_in_one_tab_is_shown_in_the_other(
         assert_shows_what_is_stored(tab, server)
 
 
-def test_what_was_sent_offline_is_there_for_who_comes_back(
+def test_messages_sent_offline_are_there_after_a_reconnect(
     server: LiveServer, watched: Watched
 ) -> None:
     context, watch = watched(server.url)

@@ -70,7 +70,7 @@ def test_every_format_and_profile_can_be_chosen(
     assert tab.page.evaluate("window.lies") == []
 
 
-def test_what_cannot_be_read_in_another_format_is_shown_as_it_was_read(
+def test_run_unreadable_in_another_format_is_shown_as_read(
     server: LiveServer, watched: Watched
 ) -> None:
     context, watch = watched(server.url)

@@ -62,7 +62,7 @@ def in_thread(work: Any) -> Any:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_who_has_a_key_talks_until_it_is_revoked(
+def test_key_works_until_it_is_revoked(
     protocol: str, keyed: LiveServer, data: Path, watched: Watched
 ) -> None:
     context, watch = watched(keyed.url)
@@ -101,7 +101,7 @@ def test_a_wrong_key_opens_nothing_and_may_be_followed_by_the_right_one(
     expect(door.composer).to_be_visible()
 
 
-def test_who_signs_out_leaves_nothing_in_the_tab(
+def test_signing_out_leaves_nothing_in_the_tab(
     keyed: LiveServer, data: Path, watched: Watched
 ) -> None:
     context, watch = watched(keyed.url)

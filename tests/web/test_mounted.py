@@ -93,7 +93,7 @@ def test_a_chat_below_a_path(mounted: str, watched: Watched) -> None:
 
 
 @pytest.mark.parametrize("mounted", [WITH_A_LOGIN], indirect=True)
-def test_who_is_not_known_is_sent_to_the_apps_own_login(mounted: str, watched: Watched) -> None:
+def test_unauthenticated_user_is_sent_to_the_apps_login(mounted: str, watched: Watched) -> None:
     context, watch = watched(mounted)
     watch.expect("the server responded with a status of 401")
     page = context.new_page()

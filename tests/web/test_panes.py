@@ -204,9 +204,7 @@ def top(element: Locator) -> float:
     return box["y"]
 
 
-def test_what_is_printed_comes_as_it_comes(
-    server: LiveServer, watched: Watched, gate: Gate
-) -> None:
+def test_printed_output_arrives_live(server: LiveServer, watched: Watched, gate: Gate) -> None:
     tab = Tab(watched(server.url)[0])
     panel = Panel(tab).open("Terminal")
     *begun, last, end = shell("s", "make", "one\n", "two\n", "three\n")
@@ -255,7 +253,7 @@ async () => [document.title, location.href, await navigator.clipboard.readText()
 """
 
 
-def test_what_is_printed_can_only_be_read(server: LiveServer, watched: Watched) -> None:
+def test_printed_output_is_read_only(server: LiveServer, watched: Watched) -> None:
     context, _ = watched(server.url, permissions=["clipboard-read", "clipboard-write"])
     tab = Tab(context)
     opened: list[object] = []

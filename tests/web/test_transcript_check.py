@@ -23,7 +23,7 @@ MESSAGE: dict[str, Any] = {
 SHOWN = "Let me see city Zürich high 24 21 Result Sun today rain tomorrow so be it Write it down"
 
 
-def test_what_is_shown_in_its_words_is_all_there() -> None:
+def test_complete_text_is_not_missing() -> None:
     assert missing(MESSAGE, words(SHOWN)) == []
 
 
@@ -42,7 +42,7 @@ def test_what_is_shown_in_its_words_is_all_there() -> None:
         ),
     ],
 )
-def test_what_differs_is_named(change: tuple[str, str], told: str) -> None:
+def test_differences_are_named(change: tuple[str, str], told: str) -> None:
     assert missing(MESSAGE, words(SHOWN.replace(*change))) == [told]
 
 
