@@ -71,7 +71,7 @@ format: $(VENV)/.dev $(WEB_READY)  ## format the code and apply automatic lint f
 	cd $(WEB) && npm run format
 
 golden: $(VENV)/.dev  ## rewrite golden files and generated docs; review the diff as code
-	$(BIN)/pytest --quiet --regold tests/test_golden.py
+	$(BIN)/pytest --quiet --regold tests/pipeline/test_golden.py
 	$(BIN)/python scripts/event-mapping && $(BIN)/python scripts/import-map
 	PYTHONPATH=tests $(BIN)/python scripts/protocol-table
 

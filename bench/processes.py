@@ -20,7 +20,7 @@ from bench.figures import Figure, Samples
 from bench.filling import fill_database
 from bench.scaling import Serving, read_along, several_writing, write_along
 from bench.streams import Spent, path_of
-from postgres_server import running_postgres
+from support.postgres_server import running_postgres
 
 __all__ = ["FIGURES", "TITLE", "explain", "measure", "reading", "versions", "writing"]
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import settings
 from hypothesis.vendor.pretty import RepresentationPrinter
 
-from ag_ui_client import AGUIClients
-from ai_sdk_client import CLIENTS, AiSdkClients, find_node
 from bench.chromium import find_chromium
-from postgres_server import Databases, running_postgres
 from server.live_server import LIMIT
-from valkey_server import Valkey, running_valkey
-from waiting import limited
+from support.ag_ui_client import AGUIClients
+from support.ai_sdk_client import CLIENTS, AiSdkClients, find_node
+from support.postgres_server import Databases, running_postgres
+from support.valkey_server import Valkey, running_valkey
+from support.waiting import limited
 
 # The tests draw the same examples on every machine, at every run. `make fuzz` draws new ones.
 # No deadline, because the machine may be busy.
@@ -32,8 +32,8 @@ LONG_FILES = (
     "tests/server/test_chaos.py",
     "tests/server/test_real_chat_cuts.py",
     "tests/server/test_crash.py",
-    "tests/test_fuzz.py",
-    "tests/test_bench.py",
+    "tests/pipeline/test_fuzz.py",
+    "tests/repo/test_bench.py",
     "tests/web/test_transports.py",
     "tests/web/test_inspector.py",
     "tests/web/test_panes.py",

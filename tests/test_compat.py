@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 import mobox
-from grammar import check_ai_sdk
 from mobox import compat, errors, events
 from mobox.capture.jsonlines import JsonLines
 from mobox.compat import EventParser, EventType, NormalizedToAISDK, SSEFormatter, get_parser
 from mobox.delivery import sse
 from mobox.events import json_text
 from mobox.parsers import NO_EVENT
-from recorded import each_recording
+from support.grammar_ai_sdk import check_ai_sdk
+from support.recordings import each_recording
 
 NAMES = {"Any": Any, **{name: getattr(compat, name) for name in compat.__all__}}
 

@@ -93,13 +93,13 @@ def test_its_profiles_can_be_chosen(installed: Path) -> None:
     assert b'"hello "' in made
 
 
-def test_its_framework_speaks_our_protocols(installed: Path) -> None:
+def test_its_framework_works_with_our_protocols(installed: Path) -> None:
     made = mobox(installed, "--from", "morse", "--to", "ai-sdk")
     assert b'{"type":"text-delta","id":"tape","delta":"Hello "}' in made
     assert made.endswith(b"data: [DONE]\n\n")
 
 
-def test_its_protocol_is_spoken_by_our_frameworks(installed: Path) -> None:
+def test_its_protocol_works_with_our_frameworks(installed: Path) -> None:
     line = b'{"type":"text","data":{"content":"Hi"}}\n'
     made = mobox(installed, "--from", "emitted", "--to", "telegram", data=line)
     assert made == b'data: [3, "HI"]\n\ndata: ["STOP", "msg_1"]\n\n'

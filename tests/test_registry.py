@@ -44,7 +44,7 @@ def install(tmp_path: Path) -> Iterator[Install]:
     registry._registered.cache_clear()
 
 
-def test_what_a_package_declares_is_found(install: Install) -> None:
+def test_declared_entry_points_are_found(install: Install) -> None:
     install("mobox-extra", dumps="json:dumps")
     assert registry.find(GROUP, "dumps", UnknownName) is json.dumps
 
@@ -79,25 +79,25 @@ def test_an_unknown_name_lists_the_known_ones(install: Install, unknown: type[Un
     assert (raised.value.name, raised.value.known) == ("bee", ["ant", "zebra"])
 
 
-def test_an_unknown_name_where_nothing_is_known_says_so() -> None:
+def test_unknown_name_without_candidates_is_reported() -> None:
     with pytest.raises(UnknownName, match="unknown name 'bee'; known: none"):
         registry.find("mobox.nobody", "bee", UnknownName)
 
 
-def test_only_what_is_asked_for_is_imported(install: Install) -> None:
+def test_only_requested_names_are_imported(install: Install) -> None:
     install("mobox-extra", broken="mobox_nowhere:thing", dumps="json:dumps")
     assert registry.find(GROUP, "dumps", UnknownName) is json.dumps
     with pytest.raises(BrokenPlugin, match=r"'broken' .* mobox-extra is broken: .*mobox_nowhere"):
         registry.find(GROUP, "broken", UnknownName)
 
 
-def test_what_is_not_what_it_should_be_is_broken(install: Install) -> None:
+def test_plugin_of_the_wrong_shape_is_broken(install: Install) -> None:
     install("mobox-extra", dumps="json:dumps")
     with pytest.raises(BrokenPlugin, match="mobox-extra is broken: it has no PROFILES"):
         registry.find(GROUP, "dumps", UnknownName, "PROFILES", "__doc__")
 
 
-def test_a_name_that_two_packages_register_is_nobodys(install: Install) -> None:
+def test_name_registered_by_two_packages_is_rejected(install: Install) -> None:
     install("mobox-more", dumps="json:dump")
     install("mobox-extra", dumps="json:dumps", loads="json:loads")
     with pytest.raises(NameTaken) as raised:

@@ -158,7 +158,7 @@ FUNCTIONS = [name for name in emitter.__all__ if name.startswith("emit_") and na
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_function_says_a_line_that_is_understood_whole(
+def test_every_function_emits_a_fully_parsed_line(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     function = getattr(emitter, name)
@@ -205,7 +205,7 @@ def test_mobox_emit_makes_the_line_of_every_function(
     assert line["data"].keys() == made["data"].keys()
 
 
-def test_more_fields_may_be_told_and_none_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_extra_fields_are_allowed_and_kept(capsys: pytest.CaptureFixture[str]) -> None:
     emitter.emit_text("hi", scope=["call_1"], mood="good", id=None)
     emitter.emit_subagent_start("researcher")
     assert [line["data"] for line in said(capsys)] == [
@@ -231,7 +231,7 @@ def test_a_custom_value_may_have_an_id(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     "open_it", [emitter.emit_tool_use, emitter.emit_search, emitter.emit_step_start]
 )
-def test_what_is_opened_has_an_id(open_it: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_opened_block_has_an_id(open_it: Any, capsys: pytest.CaptureFixture[str]) -> None:
     first, second, third = open_it("a"), open_it("a"), open_it("a", id="mine")
     assert first != second
     assert third == "mine"
@@ -307,14 +307,14 @@ VALUES: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.parametrize(("value", "told"), VALUES.values(), ids=VALUES)
-def test_any_value_can_be_told(value: Any, told: Any) -> None:
+def test_any_value_can_be_sent(value: Any, told: Any) -> None:
     line = output.encode({"type": "custom", "data": {"value": value}})
     assert line.isascii()
     assert line.index(b"\n") == len(line) - 1
     assert json.loads(line, parse_constant=lambda name: pytest.fail(name))["data"]["value"] == told
 
 
-def test_what_is_too_deep_is_cut() -> None:
+def test_deep_nesting_is_cut() -> None:
     line = output.encode(DEEP)
     assert line == b"[" * 101 + b'"\\u2026"' + b"]" * 101 + b"\n"
 
@@ -322,7 +322,7 @@ def test_what_is_too_deep_is_cut() -> None:
 # Objects of SDKs
 
 
-def test_an_object_is_told_with_its_class_and_an_exception_as_one_raised(
+def test_object_is_emitted_with_its_class_and_an_exception_as_raised(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     emitter.emit_object(Point(1, [Point(2, None)]))
@@ -371,12 +371,12 @@ def test_chat_messages_are_retold(capsys: pytest.CaptureFixture[str]) -> None:
 # The process
 
 
-def test_importing_it_elsewhere_changes_nothing() -> None:
+def test_importing_it_outside_of_an_agent_changes_nothing() -> None:
     done = run("import shared.emitter; print('still stdout')")
     assert (done.stdout, done.stderr) == ("still stdout\n", "")
 
 
-def test_stdout_is_taken_over_only_when_the_runner_asks() -> None:
+def test_stdout_is_redirected_only_when_the_runner_requests_it() -> None:
     code = """
         import subprocess, sys
         from shared.emitter import emit_text
@@ -404,7 +404,7 @@ def test_two_copies_of_the_emitter_share_the_stream() -> None:
     assert len(done.stdout.splitlines()) == 2
 
 
-def test_an_agent_without_stderr_still_speaks() -> None:
+def test_agent_without_stderr_still_emits() -> None:
     done = run(
         "import os; os.close(2); import shared.emitter as e; e.emit_text('x')", MOBOX_EMIT="1"
     )
@@ -437,7 +437,7 @@ def test_the_lines_of_threads_and_forks_never_mix() -> None:
     )
 
 
-def test_a_signal_handler_may_speak_in_the_middle_of_a_line() -> None:
+def test_signal_handler_may_emit_in_the_middle_of_a_line() -> None:
     code = """
         import signal
         from shared.emitter import emit_text
@@ -482,7 +482,7 @@ def test_a_line_that_is_cut_by_ctrl_c_spoils_no_other() -> None:
     assert json.loads(second)["data"]["content"] == "kept"
 
 
-def test_who_speaks_when_nobody_reads_learns_of_it() -> None:
+def test_emitting_without_a_reader_raises() -> None:
     readable, writable = os.pipe()
     os.close(readable)
     code = "from shared.emitter import *; emit_text('x')"
@@ -554,7 +554,7 @@ def test_an_approval_is_true_if_the_call_may_be_carried_out(decision: str, print
     assert by_hand(APPROVES, stdin=f"{line}\n").splitlines()[-1] == printed
 
 
-def test_what_is_allowed_is_told_with_the_request(capsys: pytest.CaptureFixture[str]) -> None:
+def test_allowed_decisions_are_sent_with_the_request(capsys: pytest.CaptureFixture[str]) -> None:
     emitter.emit_input_request("approval", id="r", allowed=["approve", "edit"])
     [line] = said(capsys)
     assert line["data"] == {"id": "r", "kind": "approval", "allowed": ["approve", "edit"]}

@@ -29,7 +29,7 @@ class Agent:
         yield FinalAnswerStep(" ".join([self._answer, *inner]))
 
 
-def test_what_managed_agents_say_is_heard_and_their_answers_stay() -> None:
+def test_output_of_managed_agents_is_emitted_and_their_answers_kept() -> None:
     told: list[tuple[Any, tuple[str, ...]]] = []
     agent = Agent("root", a=Agent("A", b=Agent("B")), c=Agent("C"))
     listen(agent, lambda step, within: told.append((step, within)))
@@ -44,7 +44,7 @@ def test_what_managed_agents_say_is_heard_and_their_answers_stay() -> None:
     ]
 
 
-def test_who_asks_for_the_stream_gets_it() -> None:
+def test_stream_is_sent_on_request() -> None:
     told: list[Any] = []
     agent = Agent("root", a=Agent("A"))
     listen(agent, lambda step, _within: told.append(step))
@@ -53,7 +53,7 @@ def test_who_asks_for_the_stream_gets_it() -> None:
     assert told == []
 
 
-def test_an_agent_with_two_managers_is_heard_once() -> None:
+def test_agent_with_two_managers_is_emitted_once() -> None:
     told: list[Any] = []
     both = Agent("B")
     listen(Agent("root", a=Agent("A", b=both), b=both), lambda step, _within: told.append(step))
@@ -62,7 +62,7 @@ def test_an_agent_with_two_managers_is_heard_once() -> None:
 
 
 @pytest.mark.parametrize("managed", [None, {}, ["a"], {"a": "no agent"}])
-def test_what_is_no_agent_is_left_alone(managed: Any) -> None:
+def test_other_managed_values_are_left_unchanged(managed: Any) -> None:
     agent = Agent("root")
     agent.managed_agents = managed
     listen(agent, lambda *_: None)
@@ -77,7 +77,7 @@ def test_an_error_of_a_managed_agent_is_its_managers() -> None:
         agent.run("go")
 
 
-def test_emitted_steps_say_whose_they_are(capfd: pytest.CaptureFixture[str]) -> None:
+def test_emitted_steps_name_their_agent(capfd: pytest.CaptureFixture[str]) -> None:
     agent = Agent("root", a=Agent("A"))
     emit_managed(agent)
     agent.run("go")

@@ -92,13 +92,13 @@ VALUES: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.parametrize(("value", "told"), VALUES.values(), ids=VALUES)
-def test_an_object_is_told_by_what_it_has(value: Any, told: Any) -> None:
+def test_object_is_recognized_by_its_attributes(value: Any, told: Any) -> None:
     described = SdkObjects().describe(value)
     assert described == told
     json.dumps(described, allow_nan=False)
 
 
-def test_an_object_that_raises_is_told_as_well() -> None:
+def test_object_that_raises_is_emitted() -> None:
     assert "Hostile" in Objects().describe(Hostile())
 
 
@@ -112,7 +112,7 @@ def test_circles_and_depths_are_cut() -> None:
     assert json.dumps(Objects().describe(deep)).count("[") < 150
 
 
-def test_a_state_tells_each_message_once() -> None:
+def test_state_emits_each_message_once() -> None:
     objects = Objects()
     first, second = AIMessage(id="1", content="a"), AIMessage(id="2", content="b")
     unnamed = AIMessage(content="c")
@@ -135,7 +135,7 @@ def test_only_so_many_messages_are_remembered() -> None:
 
 
 @pytest.mark.parametrize("event", ["on_chat_model_start", "on_chat_model_end", "on_chain_end"])
-def test_what_a_model_or_a_node_was_given_is_left_out(event: str) -> None:
+def test_input_of_a_model_or_a_node_is_left_out(event: str) -> None:
     line = {"event": event, "data": {"input": ["everything"], "output": 1}}
     assert Objects().describe(line) == {"event": event, "data": {"output": 1}}
     kept = {"event": "on_tool_end", "data": {"input": 1}}

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from grammar import check_ai_sdk, chunks_of
-from grammar_log import legal_log
 from mobox import LogEntry, Recorder, StreamEvent, get_formatter
 from mobox.capture.catalog import load_agent
 from mobox.capture.process import Outcome, ProcessExecution, job_of
@@ -35,6 +33,8 @@ from mobox.events.turn import Answer, Decision, Frontend, FrontendTool, PromptTe
 from mobox.formatters import format_all
 from mobox.sandbox import get_sandbox
 from mobox.sandbox.process import AGENT_PATH
+from support.grammar_ai_sdk import check_ai_sdk, chunks_of
+from support.grammar_log import legal_log
 
 HERE = Path(__file__).parent
 DEMO = HERE.parent.parent / "agents" / "demo"
@@ -170,9 +170,7 @@ DECISIONS: dict[Decision, str] = {
 
 
 @pytest.mark.parametrize("decision", DECISIONS)
-def test_an_approval_is_answered_to_the_process_that_asks(
-    decision: Decision, tmp_path: Path
-) -> None:
+def test_approval_is_answered_to_the_waiting_process(decision: Decision, tmp_path: Path) -> None:
     def on_events(execution: ProcessExecution, events: list[StreamEvent]) -> None:
         for paused in [event for event in events if isinstance(event, Paused)]:
             answer = Answer(decision=decision)

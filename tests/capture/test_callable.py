@@ -16,7 +16,7 @@ from mobox.capture.execution import Execution
 from mobox.emitter import emit_text
 from mobox.events import Status
 from mobox.events.turn import Turn
-from waiting import until
+from support.waiting import until
 
 MANY = 1000
 WORDS = "x" * 1000
@@ -50,7 +50,7 @@ def at_work(function: Callable[..., object]) -> Execution:
 
 
 @pytest.mark.parametrize("function", [speaks, speaks_in_a_thread, emits_in_a_thread])
-async def test_who_is_not_read_says_no_more(function: Callable[..., object]) -> None:
+async def test_unread_agent_is_blocked(function: Callable[..., object]) -> None:
     said.clear()
     async with at_work(function) as execution:
         await until(lambda: len(said) >= ENOUGH)
@@ -83,7 +83,7 @@ async def test_a_read_may_be_cancelled_and_nothing_is_lost() -> None:
         assert json.loads((await execution.read()).splitlines()[0]) == emit.text("here")
 
 
-async def test_what_comes_of_each_thing() -> None:
+async def test_each_kind_of_return_value_is_emitted() -> None:
     class Odd:
         def __repr__(self) -> str:
             return "odd"
@@ -120,7 +120,7 @@ async def test_leaving_ends_it() -> None:
     assert seen == ["begun", "ended"]
 
 
-async def test_what_it_iterates_over_is_closed() -> None:
+async def test_iterated_source_is_closed() -> None:
     class Stream:
         """As an SDK's: an async iterator that is closed by hand."""
 

@@ -136,7 +136,7 @@ def reads(draw: st.DrawFn) -> list[bytes]:
 @given(reads(), st.sampled_from([3, 20, MAX_LINE]))
 @example([BOM[:1], BOM[1:] + b"1\r", b"\n"], MAX_LINE)
 @example([b"xxx", b"\r", b"\n"], 3)
-def test_where_the_reads_cut_the_stream_does_not_matter(parts: list[bytes], max_line: int) -> None:
+def test_read_boundaries_in_the_stream_do_not_matter(parts: list[bytes], max_line: int) -> None:
     stream = b"".join(parts)
     whole = values(stream, max_line=max_line)
     assert values(*parts, max_line=max_line) == whole
@@ -167,11 +167,11 @@ def test_a_large_line_may_come_byte_by_byte() -> None:
 # The cap
 
 
-def test_a_line_over_the_cap_is_dropped_and_its_length_is_told() -> None:
+def test_line_over_the_cap_is_dropped_and_its_length_reported() -> None:
     assert values(b'"345678"\n"3456789"\n"ok"\n', max_line=8) == ["345678", dropped(9), "ok"]
 
 
-def test_a_line_over_the_cap_is_told_once_when_it_ends() -> None:
+def test_line_over_the_cap_is_reported_once_at_its_end() -> None:
     lines = JsonLines(max_line=8)
     assert [lines.feed(b"123456") for _ in range(3)] == [[], [], []]
     assert lines.feed(b"7\n1\n") == [dropped(19), 1]
@@ -209,7 +209,7 @@ def test_the_bytes_of_a_line_over_the_cap_are_not_kept() -> None:
         (b"[DONE]", "[DONE]"),
     ],
 )
-def test_what_is_no_json_is_raw_text(line: bytes, text: str) -> None:
+def test_invalid_json_is_raw_text(line: bytes, text: str) -> None:
     assert values(line + b"\n") == [not_json(text)]
 
 
@@ -232,7 +232,7 @@ def test_what_is_no_json_is_raw_text(line: bytes, text: str) -> None:
         (b"-" + b"9" * 4300, None),
     ],
 )
-def test_what_cannot_be_stored_is_replaced_inside_the_value(line: bytes, value: Any) -> None:
+def test_unstorable_characters_are_replaced_inside_the_value(line: bytes, value: Any) -> None:
     assert values(line + b"\n") == [value]
     assert msgspec.json.decode(msgspec.json.encode(value)) == value
 
@@ -294,7 +294,7 @@ def test_many_brackets_are_not_deep_nesting(value: Any) -> None:
     ],
     ids=len,
 )
-def test_more_containers_than_anybody_needs_are_refused_as_text(line: bytes) -> None:
+def test_line_with_too_many_containers_is_kept_as_text(line: bytes) -> None:
     refused = Raw(raw=line.decode(), source="too many objects and arrays")
     assert values(line + b"\n1\n") == [refused, 1]
 

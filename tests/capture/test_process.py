@@ -17,14 +17,14 @@ from typing import Any, TypeVar
 
 import pytest
 
-from grammar_log import legal_log
 from mobox import LogEntry, Recorder
 from mobox.capture.execution import STDERR_TAIL, Outcome
 from mobox.capture.process import READ_SIZE, Patience, ProcessExecution
 from mobox.events import Done, Error, InputRequest, Paused, Raw, TextDelta
 from mobox.events.turn import Answer, HistoryMessage, PromptText, Turn
 from mobox.sandbox import Job, get_sandbox
-from waiting import until, wait_until
+from support.grammar_log import legal_log
+from support.waiting import until, wait_until
 
 T = TypeVar("T")
 
@@ -118,7 +118,7 @@ def raws_of(log: list[LogEntry]) -> list[Any]:
 # What an agent gets and says
 
 
-async def test_an_agent_gets_its_turn_and_is_heard(job: Make) -> None:
+async def test_agent_reads_its_turn_and_its_output_is_read(job: Make) -> None:
     history = HistoryMessage(id="m1", role="assistant", parts=({"type": "text", "text": "Hi"},))
     turn = Turn(prompt=TURN.prompt, history=(history,), resume={"at": 3})
     log, outcome = await recorded(
@@ -140,7 +140,7 @@ async def test_an_agent_gets_its_turn_and_is_heard(job: Make) -> None:
     assert reason_of(log) == "stop"
 
 
-async def test_what_a_person_answers_reaches_the_agent_that_waits(job: Make) -> None:
+async def test_answer_reaches_the_waiting_agent(job: Make) -> None:
     agent = job("""
         from shared.emitter import *
         emit_text(repr(ask("Which?", options=["oak", "pine"], resume={"n": 1})))
@@ -212,7 +212,7 @@ async def test_a_read_that_is_given_up_loses_nothing(job: Make) -> None:
 # Agents that break their format
 
 
-async def test_what_an_agent_prints_is_kept_apart_from_what_it_says(job: Make) -> None:
+async def test_printed_output_is_separate_from_emitted_events(job: Make) -> None:
     log, outcome = await recorded(
         job("""
         import os, subprocess, sys
@@ -260,7 +260,7 @@ async def test_lines_that_come_in_pieces_are_put_together(job: Make) -> None:
     assert reason_of(log) == "stop"
 
 
-async def test_what_is_not_utf_8_is_kept(job: Make) -> None:
+async def test_invalid_utf_8_is_kept(job: Make) -> None:
     log, outcome = await recorded(
         job(r"""
         import os
@@ -380,7 +380,7 @@ async def test_a_signal_is_a_failure_that_names_it(job: Make, name: str) -> None
     assert (error.message, error.signal) == (f"The agent was ended by SIG{name}.", f"SIG{name}")
 
 
-async def test_a_signal_without_a_name_is_told_by_its_number(job: Make) -> None:
+async def test_unnamed_signal_is_shown_by_its_number(job: Make) -> None:
     assert (await recorded(job("import os; os.kill(os.getpid(), 40)")))[1].signal == "SIG40"
 
 
@@ -390,7 +390,7 @@ async def test_a_traceback_is_in_the_error(job: Make) -> None:
     assert "RuntimeError: no such luck" in (error.stderr_tail or "")
 
 
-async def test_an_agent_that_only_writes_to_stderr_says_nothing(job: Make) -> None:
+async def test_agent_that_only_writes_to_stderr_emits_nothing(job: Make) -> None:
     log, outcome = await recorded(job("import sys; sys.stderr.write('busy')"))
     assert outcome == Outcome(exit_code=0, stderr_tail="busy")
     assert [entry.event.type for entry in log] == ["start", "done"]
@@ -408,7 +408,9 @@ async def test_of_a_flood_on_stderr_the_end_is_kept(job: Make) -> None:
     assert outcome.stderr_tail.endswith("xthe end")
 
 
-async def test_what_cannot_be_started_says_so(state: Path, tmp_path: Path) -> None:
+async def test_agent_that_cannot_be_started_fails_with_the_reason(
+    state: Path, tmp_path: Path
+) -> None:
     _, outcome = await recorded(Job(argv=("no-such-command",), folder=tmp_path, state=state))
     assert outcome.exit_code == 127
     assert outcome.stderr_tail == "no-such-command: [Errno 2] No such file or directory\n"
@@ -437,7 +439,7 @@ each_grandchild = pytest.mark.parametrize("spawn", GRANDCHILDREN.values(), ids=G
 
 
 @each_grandchild
-async def test_who_holds_stdout_after_the_agent_is_ended_too(job: Make, spawn: str) -> None:
+async def test_process_holding_stdout_after_the_agent_is_ended_too(job: Make, spawn: str) -> None:
     log, outcome = await recorded(
         job(f"""
         import subprocess
@@ -489,7 +491,7 @@ async def stopped_when_ready(job: Job, patience: Patience) -> Outcome:
         return await execution.stop()
 
 
-async def test_stop_is_heard_as_ctrl_c_wherever_the_agent_waits(job: Make) -> None:
+async def test_stop_arrives_as_ctrl_c_wherever_the_agent_waits(job: Make) -> None:
     agent = job("""
         import sys, time
         from shared.emitter import *
@@ -543,13 +545,13 @@ async def test_a_thread_that_waits_for_an_answer_is_let_go_at_stop(job: Make) ->
     assert outcome.stderr_tail == "{'decision': 'cancelled', 'value': None, 'reason': None}\n"
 
 
-async def test_who_does_not_listen_is_terminated(job: Make) -> None:
+async def test_agent_that_ignores_stop_messages_is_terminated(job: Make) -> None:
     agent = job("import sys; print('ready'); sys.stdin.read()")
     outcome = await stopped_when_ready(agent, TERMINATING)
     assert outcome == Outcome(signal="SIGTERM", stopped=True)
 
 
-async def test_who_ignores_everything_is_killed(job: Make) -> None:
+async def test_agent_that_ignores_all_signals_is_killed(job: Make) -> None:
     agent = job("""
         import signal, time
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -572,7 +574,7 @@ async def test_kill_does_not_ask(job: Make) -> None:
         assert await execution.outcome() == Outcome(signal="SIGKILL", stopped=True)
 
 
-async def test_kill_ends_the_patience_of_a_stop_that_goes_on(job: Make) -> None:
+async def test_kill_ends_the_wait_of_a_pending_stop(job: Make) -> None:
     agent = job("""
         import signal, time
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -589,7 +591,7 @@ async def test_kill_ends_the_patience_of_a_stop_that_goes_on(job: Make) -> None:
             assert await stopping == Outcome(signal="SIGKILL", stopped=True)
 
 
-async def test_stop_can_be_said_often_at_once_and_too_late(job: Make) -> None:
+async def test_stop_can_be_called_repeatedly_and_too_late(job: Make) -> None:
     agent = job("import time; time.sleep(1000)")
     async with start(agent, patience=TERMINATING) as execution:
         first = await asyncio.gather(*(execution.stop() for _ in range(5)))
@@ -598,7 +600,7 @@ async def test_stop_can_be_said_often_at_once_and_too_late(job: Make) -> None:
         assert {await execution.stop(), *first} == {Outcome(signal="SIGTERM", stopped=True)}
 
 
-async def test_stop_goes_on_when_whoever_said_it_is_gone(job: Make) -> None:
+async def test_stop_continues_when_its_caller_is_gone(job: Make) -> None:
     async with start(job("import time; time.sleep(1000)")) as execution:
         stopping = asyncio.create_task(execution.stop())
         await asyncio.sleep(0)

@@ -58,7 +58,7 @@ def test_one_object_is_a_line_and_none_is_none() -> None:
     assert recorded(lambda: None) == (0, [])
 
 
-def test_what_a_function_raises_is_its_last_line() -> None:
+def test_exception_of_a_function_is_its_last_line() -> None:
     def fails() -> Iterator[Step]:
         yield Step(1)
         raise ValueError("kaput")
@@ -68,7 +68,7 @@ def test_what_a_function_raises_is_its_last_line() -> None:
     assert lines[1:] == [{"_exception": "ValueError", "str": "kaput"}]
 
 
-def test_what_a_command_prints_is_kept_as_it_is(tmp_path: Path) -> None:
+def test_command_output_is_kept_unchanged(tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
     command = [sys.executable, "-c", r"print('{\"a\": 1}'); print('no JSON'); raise SystemExit(3)"]
     assert main(["record", "-o", str(output), "--", *command]) == 3
@@ -106,7 +106,9 @@ def test_a_command_that_cannot_be_run(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     "arguments", [[], ["--"], ["a:b", "c"], ["-o", "/no/such/folder/x", "json:dumps"]]
 )
-def test_a_wrong_use_says_so(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_prints_an_error(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         main(["record", *arguments])
     assert "mobox record" in capsys.readouterr().err

@@ -33,7 +33,7 @@ class Nobody:
         pass
 
 
-async def test_who_leaves_is_looked_for_where_it_is() -> None:
+async def test_leaving_client_is_looked_up_at_its_process() -> None:
     sockets = Sockets(Nobody(), most_bytes=1000)
     manager = sockets._server.manager
     assert isinstance(manager, OwnRooms)

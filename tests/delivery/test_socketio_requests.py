@@ -9,7 +9,7 @@ from starlette.types import Message
 from mobox.delivery.socketio_requests import hold_upgrade
 
 
-async def test_who_is_cancelled_while_a_client_speaks_is_cancelled() -> None:
+async def test_handler_is_cancelled_while_a_client_sends() -> None:
     said: list[Message] = [
         {"type": "websocket.connect"},
         {"type": "websocket.receive", "text": "no probe"},

@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ag_ui_client import CLIENTS, AGUIClients
-from grammar_ag_ui import PROFILES, Event, check_ag_ui, events_of
 from mobox.errors import UnknownProfile
 from mobox.events import (
     Custom,
@@ -61,7 +59,9 @@ from mobox.formatters.ag_ui import (
     wire_id,
 )
 from mobox.formatters.ag_ui.tools import completion
-from strategies import log_of, logs, numbered, with_unknown
+from support.ag_ui_client import CLIENTS, AGUIClients
+from support.grammar_ag_ui import PROFILES, Event, check_ag_ui, events_of
+from support.strategies import log_of, logs, numbered, with_unknown
 
 profiles = st.sampled_from(AGUIFormatter.PROFILES)
 each_profile = pytest.mark.parametrize("profile", CLIENTS)
@@ -136,7 +136,7 @@ def test_a_response_may_end_and_another_begin_after_any_entry(
 
 
 @given(log=logs(), place=st.integers(0, 30), profile=profiles)
-def test_many_entries_at_once_are_told_as_one_by_one(
+def test_many_entries_at_once_are_formatted_as_one_by_one(
     log: list[LogEntry], place: int, profile: str
 ) -> None:
     short, long_way = AGUIFormatter("r", profile), AGUIFormatter("r", profile)
@@ -149,7 +149,7 @@ def test_many_entries_at_once_are_told_as_one_by_one(
 
 
 @given(logs(), st.sets(st.integers(1, 20)), profiles)
-def test_the_log_of_a_later_version_can_be_told(
+def test_log_of_a_later_version_can_be_formatted(
     log: list[LogEntry], lost: set[int], profile: str
 ) -> None:
     check_ag_ui(response_to(with_unknown(log, lost), profile), profile)
@@ -181,7 +181,7 @@ def test_a_text_is_a_message() -> None:
     assert told(Text(id="a", content="Hel"), TextDelta(id="a", delta="lo")) == HELLO
 
 
-def test_an_empty_piece_is_not_told() -> None:
+def test_empty_piece_is_not_emitted() -> None:
     empty = TextDelta(id="a", delta="")
     said = [
         Text(id="a"),
@@ -199,7 +199,7 @@ def test_a_block_that_is_opened_again_is_another_message() -> None:
     assert starts == ["r:a", "r:a@2"]
 
 
-def test_what_kind_of_text_it_is_is_metadata() -> None:
+def test_kind_of_a_text_is_metadata() -> None:
     start, _ = told(Text(id="a", kind="commentary"))
     assert start["metadata"] == {"mobox": {"kind": "commentary"}}
 
@@ -236,7 +236,7 @@ def test_a_thought_has_its_signature_and_how_long_it_took() -> None:
     ]
 
 
-def test_a_call_is_told_in_pieces_and_its_result_is_a_message() -> None:
+def test_call_is_sent_in_pieces_and_its_result_as_a_message() -> None:
     assert told(*CALL, FOUND) == [
         {"type": "TOOL_CALL_START", "toolCallId": "r:c", "toolCallName": "search"},
         {"type": "TOOL_CALL_ARGS", "toolCallId": "r:c", "delta": '{"q": '},
@@ -292,7 +292,7 @@ def test_a_text_that_was_cut_off_is_completed(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"a": nope', "}", '{"a": 1}}', "[[" * 2000])
-def test_what_is_past_that_is_left_as_it_is(text: str) -> None:
+def test_invalid_json_gets_no_completion(text: str) -> None:
     assert completion(text) == ""
 
 
@@ -365,7 +365,7 @@ def test_a_result_is_text_or_parts(output: Any, content: Any) -> None:
         (ToolResult(id="c", status="interrupted"), "The call was interrupted."),
     ],
 )
-def test_how_a_call_failed_is_said_and_is_metadata(result: ToolResult, content: str) -> None:
+def test_reason_of_a_failed_call_is_metadata(result: ToolResult, content: str) -> None:
     event = told(*CALL, result)[-1]
     assert event["content"] == content
     assert event["metadata"] == {"mobox": {"status": result.status}}
@@ -381,7 +381,7 @@ def test_a_call_keeps_what_its_vendor_wants_to_see_again() -> None:
     assert events[1]["encryptedValue"] == '{"google":{"thoughtSignature":"s"}}'
 
 
-def test_citations_are_told_when_their_text_ends() -> None:
+def test_citations_are_sent_when_their_text_ends() -> None:
     cited = Source(id="a", url="https://example.org", title="Example", cited_text="so")
     events = told(Text(id="a", content="So."), cited, TextEnd(id="a"))
     expected = [{"url": "https://example.org", "title": "Example", "citedText": "so"}]
@@ -399,7 +399,7 @@ def test_a_link_that_could_run_is_no_link() -> None:
     assert activity["content"] == {"sources": [{"title": "x", "document": "javascript:alert(1)"}]}
 
 
-def test_what_nothing_cites_is_an_activity_of_all_sources() -> None:
+def test_uncited_sources_are_one_activity() -> None:
     events = told(*CALL, Source(id="c", url="https://a.org"), Source(url="https://b.org"), FOUND)
     found = [event for event in events if event["type"] == "ACTIVITY_SNAPSHOT"]
     assert [event["messageId"] for event in found] == ["r:@sources"] * 2
@@ -467,7 +467,7 @@ def test_a_file_is_an_activity(said: File, url: str | None) -> None:
         ),
     ],
 )
-def test_what_has_no_event_is_custom(said: StreamEvent, event: tuple[str, Any]) -> None:
+def test_data_without_an_event_is_custom(said: StreamEvent, event: tuple[str, Any]) -> None:
     name, value = event
     told_as = [e for e in told(said) if e["type"] == "CUSTOM"]
     assert told_as == [{"type": "CUSTOM", "name": name, "value": value}]
@@ -478,7 +478,7 @@ def customs(*said: StreamEvent, times: bool = False) -> list[tuple[str, Any]]:
     return [(event["name"], event["value"]) for event in events]
 
 
-def test_what_an_agent_is_busy_with_is_told_line_by_line() -> None:
+def test_activity_of_an_agent_is_sent_line_by_line() -> None:
     plan = TodoCreate(items=(TodoItem(content="look", status="pending"),))
     assert customs(Status(message="Looking"), plan, Text(id="a", content="x")) == [
         ("mobox.status", {"message": "Looking", "kind": "activity"}),
@@ -488,7 +488,7 @@ def test_what_an_agent_is_busy_with_is_told_line_by_line() -> None:
     ]
 
 
-def test_how_long_an_agent_was_busy_is_told_when_it_is_no_more() -> None:
+def test_busy_time_of_an_agent_is_reported_at_its_end() -> None:
     *_, (name, ended), _duration = customs(Status(message="Looking"), times=True)
     assert name == "mobox.processing"
     assert ended == {"id": "processing_1", "durationMs": 100}
@@ -502,12 +502,12 @@ def test_an_error_that_a_run_got_over_is_such_a_line() -> None:
     ]
 
 
-def test_what_an_application_tells_again_names_what_it_replaces() -> None:
+def test_repeated_application_event_names_what_it_replaces() -> None:
     (event,) = told(Custom(id="c1", name="chart", value=[1]))
     assert event["metadata"] == {"mobox": {"id": "c1"}}
 
 
-def test_an_answer_tells_what_it_was_asked() -> None:
+def test_answer_contains_its_question() -> None:
     call = [ToolUseStart(id="c", name="rm"), ToolUseEnd(id="c", input={})]
     asked = InputRequest(id="q", kind="approval", tool_call_id="c", prompt="Sure?", options=["y"])
     about = {"id": "r:q", "kind": "approval", "prompt": "Sure?", "toolCallId": "r:c"}
@@ -530,12 +530,12 @@ def test_an_answer_tells_what_it_was_asked() -> None:
         ([{"type": "image", "data": "aGk=", "mimeType": "image/png"}], None),
     ],
 )
-def test_what_a_result_was_before_it_was_text_is_metadata(output: Any, form: Any) -> None:
+def test_original_value_of_a_result_is_metadata(output: Any, form: Any) -> None:
     *_, result = told(*CALL, ToolResult(id="c", output=output))
     assert result.get("metadata") == (form and {"mobox": form})
 
 
-def test_what_kind_of_step_it_is_and_how_it_ended_is_metadata() -> None:
+def test_kind_and_outcome_of_a_step_are_metadata() -> None:
     start = StepStart(id="s", kind="task", name="Look", number=2)
     begun, ended = told(start, StepEnd(id="s", status="error"))
     about = {"id": "s", "kind": "task", "name": "Look", "number": 2}
@@ -550,7 +550,7 @@ def test_a_step_that_only_its_response_ends_has_no_status() -> None:
     assert ended["metadata"] == {"mobox": {"id": "s", "kind": "task"}}
 
 
-def test_where_a_subagent_works_and_whether_in_the_background_is_metadata() -> None:
+def test_folder_and_background_flag_of_a_subagent_are_metadata() -> None:
     outer, inner = (
         SubagentStart(id="c", agent="a"),
         SubagentStart(id="d", agent="b", scope=("c",), background=True),
@@ -560,7 +560,7 @@ def test_where_a_subagent_works_and_whether_in_the_background_is_metadata() -> N
     assert started[1]["metadata"] == {"mobox": {"scope": ["c"], "background": True}}
 
 
-def test_a_response_that_ends_where_the_run_waits_says_so() -> None:
+def test_response_of_a_waiting_run_ends_as_waiting() -> None:
     asked = InputRequest(id="q", kind="tool", tool_call_id="c")
     assert last(*CALL, asked, Paused(request_ids=("q",)))["metadata"] == {
         "mobox": {"waiting": True}
@@ -568,7 +568,7 @@ def test_a_response_that_ends_where_the_run_waits_says_so() -> None:
     assert "metadata" not in last(*CALL, Done(reason="stop"))
 
 
-def test_raw_lines_are_told_to_nobody() -> None:
+def test_raw_lines_are_not_sent_to_clients() -> None:
     assert told(Text(id="a", content="x"), Raw(raw="secret", source="stderr")) == [
         *(HELLO[0], {**HELLO[1], "delta": "x"}, HELLO[3])
     ]
@@ -597,7 +597,7 @@ NOTE = [
 ]
 
 
-def test_what_a_subagent_says_is_tagged_with_it() -> None:
+def test_text_of_a_subagent_is_tagged_with_it() -> None:
     inside = Text(id="a", scope=("c",), content="Seen.")
     events = told(SPAWNED, inside, SubagentEnd(id="c", summary="seen"))
     assert events[:3] == NOTE
@@ -614,7 +614,7 @@ def test_what_a_subagent_says_is_tagged_with_it() -> None:
     assert (end["result"], end["outcome"]) == ("seen", {"type": "success"})
 
 
-def test_to_older_clients_what_a_subagent_says_is_a_thought() -> None:
+def test_older_clients_get_subagent_text_as_a_thought() -> None:
     inside = Text(id="a", scope=("c",), content="Seen.")
     events = told(SPAWNED, inside, SubagentEnd(id="c", summary="seen"), profile="pre-1.0")
     about = {"subagentRunId": "r:c", "name": "researcher", "task": "look"}
@@ -671,7 +671,7 @@ STATES: list[tuple[list[tuple[str, Any]], Any]] = [
 
 @each_profile
 @pytest.mark.parametrize(("changes", "state"), STATES)
-def test_the_real_client_has_the_state_that_was_told(
+def test_real_client_has_the_sent_state(
     ag_ui: AGUIClients, changes: list[tuple[Any, Any]], state: Any, profile: str
 ) -> None:
     said = [State(mode=mode, value=value) for mode, value in changes]
@@ -730,14 +730,14 @@ def test_why_a_run_ended_otherwise_is_metadata() -> None:
     }
 
 
-def test_a_cancelled_run_is_told_as_such_to_who_knows_that() -> None:
+def test_cancelled_run_is_reported_to_clients_that_support_it() -> None:
     why = {"metadata": {"mobox": {"reason": "cancelled"}}}
     assert ended("cancelled") == {**RUN, "outcome": {"type": "cancelled"}, **why}
     assert ended("cancelled", profile="pre-1.0") == {**RUN, **why}
 
 
 @pytest.mark.parametrize("reason", ["error", "lost"])
-def test_a_run_that_failed_says_why(reason: str) -> None:
+def test_failed_run_has_its_reason(reason: str) -> None:
     assert ended(reason, Error(message="first"), Error(message="last", code="E1")) == {
         "type": "RUN_ERROR",
         "message": "last",
@@ -748,7 +748,7 @@ def test_a_run_that_failed_says_why(reason: str) -> None:
     assert ended(reason)["message"].startswith(("The run failed.", "The server stopped"))
 
 
-def test_tokens_are_told_by_model() -> None:
+def test_tokens_are_reported_by_model() -> None:
     one, other = Usage(id="1", model="m", input=1, output=2), Usage(id="2", model="n", input=3)
     again = replace(one, id="3")
     assert last(one, other, again, Done(reason="stop"))["usage"] == [
@@ -772,7 +772,7 @@ def test_the_total_that_a_run_names_is_its_usage() -> None:
     ]
 
 
-def test_no_more_tokens_are_told_than_a_client_can_count() -> None:
+def test_token_counts_are_capped_at_what_clients_can_count() -> None:
     usage = last(
         Usage(id="1", input=2**53, output=1), Usage(id="2", input=2**53), Done(reason="stop")
     )
@@ -790,7 +790,7 @@ PAUSED = Paused(request_ids=("q",))
 
 
 @pytest.mark.parametrize("profile", AGUIFormatter.PROFILES)
-def test_what_a_person_is_asked_is_an_interrupt(profile: str) -> None:
+def test_input_request_is_an_interrupt(profile: str) -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string"}}}
     question = InputRequest(id="p", kind="question", prompt="Who?", schema=schema, options=["a"])
     outcome = last(*CALL, ASKED, question, PAUSED, profile=profile)["outcome"]
@@ -824,7 +824,7 @@ WORDS = {"type": "string"}
         (("approve", "edit", "reject"), {**DECIDED, "editedArgs": {}, "reason": WORDS}),
     ],
 )
-def test_an_interrupt_says_what_may_be_decided(
+def test_interrupt_lists_the_allowed_decisions(
     allowed: tuple[str, ...], schema: dict[str, object]
 ) -> None:
     asked = InputRequest(id="q", tool_call_id="c", allowed=allowed)
@@ -844,14 +844,14 @@ def test_an_interrupt_whose_tool_a_person_may_stand_in_for_takes_words() -> None
     assert interrupt["responseSchema"] == {"anyOf": [form, WORDS]}
 
 
-def test_what_was_answered_is_asked_no_more() -> None:
+def test_answered_request_is_not_repeated() -> None:
     answered = [*CALL, ASKED, InputResponse(id="q", decision="approved"), FOUND]
     question = InputRequest(id="p", kind="question")
     outcome = last(*answered, question, PAUSED)["outcome"]
     assert [each["id"] for each in outcome["interrupts"]] == ["r:p"]
 
 
-def test_a_call_that_has_its_result_is_asked_about_no_more() -> None:
+def test_call_with_a_result_is_not_requested_again() -> None:
     question = InputRequest(id="p", kind="question")
     outcome = last(*CALL, ASKED, FOUND, question, PAUSED)["outcome"]
     assert [each["id"] for each in outcome["interrupts"]] == ["r:p"]
@@ -862,7 +862,7 @@ def test_a_tool_of_the_frontend_is_no_interrupt() -> None:
     assert outcome == {"type": "success", "pendingToolCallIds": ["r:c"]}
 
 
-def test_what_is_open_is_closed_where_a_response_ends_and_opened_where_the_next_begins() -> None:
+def test_open_blocks_are_closed_at_the_end_of_a_response_and_reopened_in_the_next() -> None:
     said = [
         *(StepStart(id="s", number=1), SPAWNED, Thinking(id="a", content="Hm"), *CALL[:2]),
         *(InputRequest(id="q", kind="question"), PAUSED),
@@ -893,7 +893,7 @@ def test_what_is_open_is_closed_where_a_response_ends_and_opened_where_the_next_
     assert messages[3]["toolCalls"][0]["function"]["arguments"] == '{"q": '
 
 
-def test_who_joins_is_not_told_of_a_parent_that_has_ended() -> None:
+def test_joining_client_does_not_get_an_ended_parent() -> None:
     inner = SubagentStart(id="d", scope=("c",), agent="reader")
     formatter = AGUIFormatter("r")
     format_all(formatter, numbered(log_of([SPAWNED, inner, SubagentEnd(id="c")]))[:-2])
@@ -903,7 +903,7 @@ def test_who_joins_is_not_told_of_a_parent_that_has_ended() -> None:
     check_ag_ui(formatter.resume() + formatter.pause())
 
 
-def test_who_joins_a_run_that_is_over_is_told_its_end() -> None:
+def test_client_joining_a_finished_run_gets_its_end() -> None:
     formatter = AGUIFormatter("r", thread_id="t")
     documents = format_all(formatter, numbered(log_of([Text(content="x")], Done(reason="lost"))))
     assert formatter.pause() == documents[-1:]
@@ -913,7 +913,7 @@ def test_who_joins_a_run_that_is_over_is_told_its_end() -> None:
 # What was taken back
 
 
-def test_what_was_taken_back_is_gone() -> None:
+def test_retracted_content_is_gone() -> None:
     said = [Thinking(id="i", content="Hm"), ThinkingEnd(id="i"), Text(id="a", content="x"), *CALL]
     taken_back = Retract(blocks=("a", "c"))
     events = told(*said, taken_back, Source(id="a", url="https://a.org"), ToolResult(id="c"))

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ag_ui_client import CLIENTS, AGUIClients, AGUIMessages, AGUIReading
-from ai_sdk_client import as_in_javascript
 from mobox.events import Done, LogEntry
 from mobox.events.transcript import Transcript
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ag_ui import AGUIFormatter, snapshot
-from recorded import RECORDINGS, each_recording, name_of, timed_log
-from strategies import ONE_ID_FOR_TWO_BLOCKS, THOUGHT_AFTER_NOTHING, logs, with_unknown
+from support.ag_ui_client import CLIENTS, AGUIClients, AGUIMessages, AGUIReading
+from support.ai_sdk_client import as_in_javascript
+from support.recordings import RECORDINGS, each_recording, name_of, timed_log
+from support.strategies import ONE_ID_FOR_TWO_BLOCKS, THOUGHT_AFTER_NOTHING, logs, with_unknown
 
 HISTORY = [
     {"id": "u1", "role": "user", "content": "What is the capital of France?"},
@@ -105,7 +105,7 @@ def test_the_varied_recordings_are_there() -> None:
 
 @each_profile
 @pytest.mark.parametrize("recording", CUT, ids=name_of)
-def test_who_joins_after_any_entry_has_what_everybody_has(
+def test_client_joining_after_any_entry_has_what_all_have(
     ag_ui: AGUIClients, recording: Path, profile: str
 ) -> None:
     log = timed_log(recording)

@@ -51,7 +51,7 @@ def test_patches_are_of_what_the_page_had() -> None:
     assert "STATE_SNAPSHOT" not in kinds
 
 
-def test_who_joins_has_the_state_as_it_is_there() -> None:
+def test_joining_client_has_the_current_state() -> None:
     expected = [{"a": 1}, {"a": 2}, {"a": 5, "b": 1}, {"a": 5, "b": 1}, {"a": 5, "b": 3}]
     for seen, state in zip([1, 2, 3, 4, 5], expected, strict=True):
         formatter = knowing(STATES)
@@ -69,7 +69,7 @@ def test_a_log_may_be_read_in_any_pieces(cuts: set[int], afters: set[int]) -> No
     assert [each for batch in batches for each in format_all(in_pieces, batch)] == expected
 
 
-def test_where_no_page_had_a_state_nothing_is_different() -> None:
+def test_pages_without_state_change_nothing() -> None:
     assert format_all(knowing([]), LOG) == format_all(AGUIFormatter("run_1"), LOG)
     paused = AGUIFormatter("run_1")
     format_all(paused, LOG[:3])

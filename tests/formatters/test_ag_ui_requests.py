@@ -24,7 +24,7 @@ from mobox.events.turn import (
     UserMessage,
 )
 from mobox.formatters.ag_ui.requests import Said, read_input, request_of
-from strategies import json_values
+from support.strategies import json_values
 
 Json = Any
 
@@ -242,7 +242,7 @@ MEANT: dict[str, tuple[Json, Said, tuple[Json, ...]]] = {
 
 
 @pytest.mark.parametrize("case", MEANT)
-def test_a_body_says(case: str) -> None:
+def test_body_is_parsed(case: str) -> None:
     given, said, meant = MEANT[case]
     assert meaning(given, said) == meant
 
@@ -305,7 +305,7 @@ PARTS: list[tuple[Json, PromptPart]] = [
 
 
 @pytest.mark.parametrize(("part", "meant"), PARTS)
-def test_a_part_of_a_message_says(part: Json, meant: PromptPart) -> None:
+def test_message_part_is_parsed(part: Json, meant: PromptPart) -> None:
     message = read(body(user("u1", [part]))).message
     assert message == UserMessage(id="u1", parts=(meant,))
 
@@ -313,7 +313,7 @@ def test_a_part_of_a_message_says(part: Json, meant: PromptPart) -> None:
 # What comes along
 
 
-def test_what_the_page_brings_along_is_there_for_the_agent() -> None:
+def test_frontend_context_is_available_to_the_agent() -> None:
     parameters = {"type": "object", "properties": {"a_b": {"type": "string"}}}
     request = read(
         body(
@@ -382,7 +382,7 @@ INVALID: list[tuple[Json, str, str]] = [
 
 
 @pytest.mark.parametrize(("given", "field", "problem"), INVALID)
-def test_what_is_wrong_is_named(given: Json, field: str, problem: str) -> None:
+def test_invalid_value_is_named(given: Json, field: str, problem: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         read(given, SAID)
     assert caught.value.field == field

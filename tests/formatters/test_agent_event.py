@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from grammar_agent_event import Event, check_agent_events, events_of
 from mobox.errors import InvalidCursor, UnknownProfile
 from mobox.events import (
     Done,
@@ -42,7 +41,8 @@ from mobox.events import (
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.agent_event import AgentEventFormatter, Place, place_of
 from mobox.formatters.agent_event.numbering import iso
-from strategies import log_of, logs, numbered
+from support.grammar_agent_event import Event, check_agent_events, events_of
+from support.strategies import log_of, logs, numbered
 
 profiles = st.sampled_from(AgentEventFormatter.PROFILES)
 
@@ -85,7 +85,7 @@ def test_any_order_of_events_gives_a_legal_run(log: list[LogEntry], profile: str
 
 
 @given(logs(), profiles, st.integers(0, 1000))
-def test_a_run_counts_its_events_from_where_it_is_told(
+def test_run_numbers_its_events_from_the_given_index(
     log: list[LogEntry], profile: str, first: int
 ) -> None:
     formatter = AgentEventFormatter("r", profile, first_event_index=first)
@@ -94,7 +94,7 @@ def test_a_run_counts_its_events_from_where_it_is_told(
 
 
 @given(logs(), profiles, st.integers(0, 9), st.integers(min_value=0))
-def test_who_tells_the_last_index_gets_what_comes_after_it(
+def test_client_with_the_last_index_gets_what_follows(
     log: list[LogEntry], profile: str, first: int, last: int
 ) -> None:
     whole = events_of(format_all(AgentEventFormatter("r", profile, first_event_index=first), log))
@@ -116,7 +116,7 @@ def test_a_response_that_ends_and_goes_on_is_the_whole(
 
 
 @given(logs(), st.sets(st.integers(1, 20)), profiles)
-def test_the_log_of_a_later_version_can_be_told(
+def test_log_of_a_later_version_can_be_formatted(
     log: list[LogEntry], lost: set[int], profile: str
 ) -> None:
     unknown = Raw(raw={"type": "new"}, source="unknown event")
@@ -245,7 +245,7 @@ def test_the_days_of_leap_years_are_known(day: str) -> None:
 # Thoughts and texts
 
 
-def test_a_text_is_told_in_chunks_and_whole() -> None:
+def test_text_is_emitted_in_chunks_and_whole() -> None:
     assert told(*HELLO) == [
         {"type": "message_chunk", "blockIndex": 0, "content": "Hel"},
         {"type": "message_chunk", "blockIndex": 0, "content": "lo"},
@@ -253,7 +253,7 @@ def test_a_text_is_told_in_chunks_and_whole() -> None:
     ]
 
 
-def test_what_is_empty_is_not_told() -> None:
+def test_empty_content_is_not_sent() -> None:
     assert told(Text(id="a"), TextDelta(id="a", delta=""), Thinking(id="b"), *HELLO) == [
         {"type": "message_chunk", "blockIndex": 2, "content": "Hel"},
         {"type": "message_chunk", "blockIndex": 2, "content": "lo"},
@@ -270,7 +270,7 @@ def test_a_thought_has_its_signature(name: str) -> None:
     ]
 
 
-def test_a_signature_without_words_is_told() -> None:
+def test_signature_without_text_is_emitted() -> None:
     signed = ThinkingEnd(id="a", provider={"anthropic": {"signature": "s"}})
     assert told(Thinking(id="a"), signed) == [
         {"type": "thinking_chunk", "blockIndex": 0, "content": ""},
@@ -278,7 +278,7 @@ def test_a_signature_without_words_is_told() -> None:
     ]
 
 
-def test_what_else_a_vendor_keeps_in_a_thought_is_not_told() -> None:
+def test_vendor_data_in_a_thought_is_not_sent() -> None:
     kept = ThinkingEnd(id="a", provider={"openai": {"encrypted_content": "secret"}})
     assert "secret" not in str(told(Thinking(id="a", content="Hm"), kept))
 
@@ -290,7 +290,7 @@ def test_thoughts_that_follow_each_other_are_paragraphs() -> None:
     assert whole["content"] == "One\n\nTwo"
 
 
-def test_what_a_subagent_says_is_a_thought_of_its_call() -> None:
+def test_text_of_a_subagent_is_a_thought_of_its_call() -> None:
     events = told(Text(id="a", scope=("task",), content="Found"))
     assert types(events) == ["thinking_chunk", "thinking"]
     assert [event["scope"] for event in events] == [["task"], ["task"]]
@@ -311,7 +311,7 @@ def test_blocks_may_interleave() -> None:
     ]
 
 
-def test_what_the_contract_has_no_type_for_is_left_out() -> None:
+def test_events_without_a_type_in_the_contract_are_left_out() -> None:
     assert told(Status(message="Looking")) == []
 
 
@@ -343,7 +343,7 @@ def test_a_citation_with_no_chunk_after_it_has_an_empty_one() -> None:
     assert (whole["content"], whole["citations"]) == ("So.", [CITATION])
 
 
-def test_a_citation_that_comes_late_says_which_text_it_is_of() -> None:
+def test_late_citation_names_its_text() -> None:
     late = told(*HELLO, CITED)[3:]
     assert [(event["type"], event["blockIndex"], event["content"]) for event in late] == [
         ("message_chunk", 1, ""),
@@ -398,7 +398,7 @@ USE = {
 }
 
 
-def test_a_call_is_told_when_its_input_is_whole_and_then_its_result() -> None:
+def test_call_is_sent_when_its_input_is_complete_then_its_result() -> None:
     assert told(*CALL, ToolResult(id="c", output={"n": 1})) == [
         USE,
         {"type": "tool_result", "tool_name": "search", "tool_call_id": "c", "result": {"n": 1}},
@@ -427,12 +427,12 @@ def test_an_input_is_always_an_object(end: ToolUseEnd, given: Any) -> None:
         (ToolResult(id="c", status="interrupted"), "The call was interrupted."),
     ],
 )
-def test_a_result_that_failed_says_so(result: ToolResult, text: str) -> None:
+def test_failed_result_is_marked_as_failed(result: ToolResult, text: str) -> None:
     event = told(*CALL, result)[-1]
     assert (event["result"], event["isError"]) == (text, True)
 
 
-def test_a_part_of_a_result_is_not_told() -> None:
+def test_part_of_a_result_is_not_emitted() -> None:
     part = ToolResult(id="c", output="…", partial=True)
     events = told(*CALL, part, ToolResult(id="c", output="found"))
     assert [event["result"] for event in events if event["type"] == "tool_result"] == ["found"]
@@ -443,7 +443,7 @@ def test_a_later_result_replaces_the_first() -> None:
     assert [event["result"] for event in events[1:]] == ["1", "2"]
 
 
-def test_a_call_of_a_subagent_says_whose_it_is() -> None:
+def test_call_of_a_subagent_names_its_parent() -> None:
     calls = [replace(event, scope=("task",)) for event in (*CALL, ToolResult(id="c", output=1))]
     assert [event["scope"] for event in told(*calls)] == [["task"], ["task"]]
 
@@ -451,7 +451,7 @@ def test_a_call_of_a_subagent_says_whose_it_is() -> None:
 # Taken back
 
 
-def test_what_is_sent_again_is_taken_back_by_the_next_event() -> None:
+def test_resent_content_is_retracted_by_the_next_event() -> None:
     said = [*HELLO, *CALL, Retract(blocks=("a", "c")), Text(id="a", content="Again")]
     events = told(*said)
     assert [event for event in events if "retracted" in event] == [
@@ -459,7 +459,7 @@ def test_what_is_sent_again_is_taken_back_by_the_next_event() -> None:
     ]
 
 
-def test_the_end_takes_back_what_nobody_says_again() -> None:
+def test_end_retracts_what_is_not_repeated() -> None:
     assert run_of(*HELLO, Retract(blocks=("a",)))[-1]["retracted"] == [0]
 
 
@@ -479,7 +479,7 @@ REASONS: dict[DoneReason, str] = {
 
 
 @pytest.mark.parametrize("reason", REASONS)
-def test_why_a_run_ended_is_said_in_the_words_of_anthropic(reason: DoneReason) -> None:
+def test_reason_of_the_end_has_the_names_of_anthropic(reason: DoneReason) -> None:
     assert run_of(Done(reason=reason))[-1]["stop_reason"] == REASONS[reason]
 
 
@@ -487,7 +487,7 @@ def test_the_provider_s_own_word_comes_first() -> None:
     assert run_of(Done(reason="stop", native="STOP"))[-1]["stop_reason"] == "STOP"
 
 
-def test_the_use_is_told_in_the_names_of_anthropic() -> None:
+def test_usage_has_the_names_of_anthropic() -> None:
     used = Usage(id="1", input=100, output=7, cache_read=60, cache_write=30, service_tier="batch")
     more = Usage(id="2", input=10, output=1)
     assert run_of(used, more, Result(num_turns=2))[-1]["usage"] == {
@@ -564,13 +564,13 @@ def test_an_index_is_found_in_its_run(last: int, place: Place) -> None:
 
 
 @pytest.mark.parametrize("last", [-2, 8, 10**20])
-def test_an_index_that_nobody_has_been_told_is_refused(last: int) -> None:
+def test_index_that_was_never_sent_is_rejected(last: int) -> None:
     with pytest.raises(InvalidCursor) as refused:
         place_of(last, [5, 0, 3])
     assert refused.value.tail == 7
 
 
-def test_who_has_all_goes_on_with_the_last_run_which_may_have_just_begun() -> None:
+def test_complete_client_continues_with_the_newest_run() -> None:
     assert place_of(4, [5, 0]) == Place(1, 5)
 
 
@@ -579,7 +579,7 @@ def test_a_session_without_runs_has_a_beginning() -> None:
 
 
 @given(st.lists(logs(), max_size=3), st.integers(min_value=0))
-def test_who_goes_on_at_any_index_has_the_whole_session(
+def test_resuming_at_any_index_gives_the_whole_session(
     runs: list[list[LogEntry]], last: int
 ) -> None:
     counts: list[int] = []

@@ -9,8 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ai_sdk_client import AiSdkClients
-from grammar import DONE, PROFILES, check_ai_sdk, chunks_of
 from mobox import EventType, LogEntry, StreamEvent
 from mobox.delivery import sse
 from mobox.errors import UnknownProfile
@@ -50,7 +48,9 @@ from mobox.events import (
     Usage,
 )
 from mobox.formatters.ai_sdk import AISDKFormatter
-from strategies import log_of, logs, numbered
+from support.ai_sdk_client import AiSdkClients
+from support.grammar_ai_sdk import DONE, PROFILES, check_ai_sdk, chunks_of
+from support.strategies import log_of, logs, numbered
 
 Chunk = dict[str, Any]
 
@@ -122,7 +122,7 @@ def test_a_response_may_begin_after_any_entry(log: list[LogEntry], cut: int, pro
 
 
 @given(logs(), profiles)
-def test_what_the_root_agent_says_is_text_and_what_others_say_is_reasoning(
+def test_root_agents_text_is_text_and_that_of_others_is_reasoning(
     log: list[LogEntry], profile: str
 ) -> None:
     for (entry, kind), documents in zip(said_in(log), documents_of(log, profile), strict=True):
@@ -187,7 +187,7 @@ def test_the_real_client_reads_any_log(
 )
 @settings(max_examples=50)
 @given(log=logs())
-def test_so_do_the_clients_of_other_versions(
+def test_clients_of_other_versions_agree(
     ai_sdk: AiSdkClients, client: str, profile: str, log: list[LogEntry]
 ) -> None:
     check_reading(ai_sdk, client, profile, log)
@@ -312,7 +312,7 @@ def test_errors_before_the_last_are_notices_of_a_failed_run() -> None:
     assert [chunk["errorText"] for chunk in of_type("error", chunks)] == ["two"]
 
 
-def test_the_message_tells_how_long_the_run_took() -> None:
+def test_message_has_the_duration_of_the_run() -> None:
     log = numbered(log_of([Text(content="Hi"), Done(reason="stop")]))
     [finish] = of_type("finish", chunks_of(response_to(log)))
     assert finish["messageMetadata"] == {"reason": "stop", "durationMs": 100 * (len(log) - 1)}
@@ -333,7 +333,7 @@ def test_a_run_that_waits_ends_its_response_and_not_its_message() -> None:
     ]
 
 
-def test_what_is_open_when_a_response_ends_is_opened_again_in_the_next() -> None:
+def test_block_open_at_the_end_of_a_response_is_reopened_in_the_next() -> None:
     formatter = AISDKFormatter("msg_1")
     for entry in numbered([Start(framework="test"), Text(id="a", content="One ")]):
         formatter.format(entry)
@@ -450,7 +450,7 @@ def test_steps(events: list[StreamEvent], expected: list[str]) -> None:
     assert types(told(*events)) == expected
 
 
-def test_a_step_of_the_plan_tells_its_name_and_how_it_ended() -> None:
+def test_plan_step_has_its_name_and_its_outcome() -> None:
     first, last = told(
         StepStart(id="s", kind="task", name="Read", number=1), StepEnd(id="s", status="error")
     )
@@ -571,7 +571,7 @@ def test_blocks(events: list[StreamEvent], expected: str) -> None:
     assert " ".join(flow(told(*events))).replace("\n", "¶") == expected
 
 
-def test_a_block_without_a_name_says_what_it_is() -> None:
+def test_unnamed_block_states_its_kind() -> None:
     assert told(S, T) == [
         start_of("processing_1", "processing"),
         {"type": "reasoning-delta", "id": "processing_1", "delta": "status"},
@@ -587,7 +587,7 @@ def test_a_block_without_a_name_says_what_it_is() -> None:
     ]
 
 
-def test_a_block_tells_when_it_ends_how_long_it_took() -> None:
+def test_block_reports_its_duration_at_its_end() -> None:
     chunks = told(S, S, T, A, times=True)
     ends = of_type("reasoning-end", chunks)
     assert ends == [
@@ -596,7 +596,7 @@ def test_a_block_tells_when_it_ends_how_long_it_took() -> None:
     ]
 
 
-def test_what_a_subagent_says_is_reasoning_that_names_who_speaks() -> None:
+def test_text_of_a_subagent_is_reasoning_with_its_name() -> None:
     scope = ("c", "d")
     assert told(
         Text(id="a", scope=scope, content="I "),
@@ -611,7 +611,7 @@ def test_what_a_subagent_says_is_reasoning_that_names_who_speaks() -> None:
 
 
 @pytest.mark.parametrize("kind", ["commentary", "refusal"])
-def test_text_that_is_no_answer_says_so(kind: Any) -> None:
+def test_text_that_is_no_answer_is_marked(kind: Any) -> None:
     [start, *_] = told(Text(id="a", content="x", kind=kind))
     assert start["providerMetadata"] == {"mobox": {"id": "a", "variant": kind}}
 
@@ -804,7 +804,7 @@ def test_calls(events: list[StreamEvent], expected: list[Chunk]) -> None:
         (ToolUseStart(id="c", name="ls", scope=("t",)), {"scope": ["t"]}),
     ],
 )
-def test_what_a_call_is_stands_with_its_input(start: ToolUseStart, mobox: Chunk) -> None:
+def test_kind_of_a_call_is_sent_with_its_input(start: ToolUseStart, mobox: Chunk) -> None:
     chunks = told(start, ENDED, ToolResult(id="c", output=1))
     assert chunks == [STARTED, available({}, providerMetadata={"mobox": mobox}), output(1)]
 
@@ -838,7 +838,7 @@ ANSWER = {"type": "tool-approval-response", "approvalId": "ask"}
         ("v7", "denied", [WHY, {**ANSWER, "approved": False}]),
     ],
 )
-def test_an_approval_that_was_answered_is_told_only_where_the_answer_can_be(
+def test_answered_approval_is_sent_only_with_its_answer(
     profile: str, decision: Any, expected: list[Chunk]
 ) -> None:
     events = [CALL, ENDED, OF_CALL, InputResponse(id="ask", decision=decision)]
@@ -850,9 +850,7 @@ def test_an_approval_that_was_answered_is_told_only_where_the_answer_can_be(
 @pytest.mark.parametrize(
     ("said", "expected"), [("Not mine", {"reason": "Not mine"}), ({"a": 1}, {})]
 )
-def test_what_a_person_wrote_beside_a_decision_is_told_with_it(
-    said: Any, expected: dict[str, str]
-) -> None:
+def test_comment_of_a_decision_is_sent_with_it(said: Any, expected: dict[str, str]) -> None:
     answer = InputResponse(id="ask", decision="denied", value=said)
     log = numbered(log_of([CALL, ENDED, OF_CALL, answer, Done(reason="stop")]))
     told = [c for c in chunks_of(response_to(log, "v7")) if c["type"] == ANSWER["type"]]
@@ -1047,7 +1045,7 @@ def test_the_usage_of_calls_is_summed() -> None:
     }
 
 
-def test_usage_replaces_what_was_said_under_its_id() -> None:
+def test_usage_replaces_earlier_usage_of_its_id() -> None:
     told_twice = [Usage(id="a", input=10, output=1), Usage(id="a", input=10, output=9)]
     assert usage(*told_twice) == {"inputTokens": 10, "outputTokens": 9, "isTotal": False}
 

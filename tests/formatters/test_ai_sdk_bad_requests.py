@@ -6,11 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ai_sdk_bodies import RAN, REGENERATE, STEP, TALK, assistant, body, recorded, text, tool, user
 from mobox.errors import InvalidRequest
 from mobox.events.turn import Request
 from mobox.formatters.ai_sdk.requests import read_request
-from strategies import json_values
+from support.ai_sdk_bodies import (
+    RAN,
+    REGENERATE,
+    STEP,
+    TALK,
+    assistant,
+    body,
+    recorded,
+    text,
+    tool,
+    user,
+)
+from support.strategies import json_values
 
 Json = Any
 
@@ -83,9 +94,7 @@ INVALID: list[tuple[Json, str, str]] = [
 
 
 @pytest.mark.parametrize(("given", "field", "words"), INVALID)
-def test_an_error_names_the_field_and_says_what_was_expected(
-    given: Json, field: str, words: str
-) -> None:
+def test_error_names_the_field_and_what_was_expected(given: Json, field: str, words: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         read_request(given)
     assert caught.value.field == field

@@ -7,7 +7,19 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ai_sdk_bodies import (
+from mobox.events.turn import (
+    Action,
+    Answer,
+    Cut,
+    Place,
+    PromptData,
+    PromptFile,
+    PromptText,
+    Request,
+    UserMessage,
+)
+from mobox.formatters.ai_sdk.requests import read_request
+from support.ai_sdk_bodies import (
     BODIES,
     RAN,
     REGENERATE,
@@ -21,19 +33,7 @@ from ai_sdk_bodies import (
     tool,
     user,
 )
-from ai_sdk_client import find_node
-from mobox.events.turn import (
-    Action,
-    Answer,
-    Cut,
-    Place,
-    PromptData,
-    PromptFile,
-    PromptText,
-    Request,
-    UserMessage,
-)
-from mobox.formatters.ai_sdk.requests import read_request
+from support.ai_sdk_client import find_node
 
 Json = Any
 
@@ -136,7 +136,7 @@ def test_every_recorded_body_has_a_meaning() -> None:
 
 
 @pytest.mark.parametrize("scene", MEANT)
-def test_a_body_of_a_real_client_says(scene: str) -> None:
+def test_body_of_real_client_is_parsed(scene: str) -> None:
     assert replace(read_request(RECORDED[scene]), idempotency_key=None) == MEANT[scene]
 
 
@@ -274,7 +274,7 @@ WRITTEN: dict[str, tuple[Json, Request]] = {
 
 
 @pytest.mark.parametrize("case", WRITTEN)
-def test_a_body_says(case: str) -> None:
+def test_body_is_parsed(case: str) -> None:
     given, meant = WRITTEN[case]
     assert replace(read_request(given), idempotency_key=None) == meant
 

@@ -9,7 +9,7 @@ from mobox.errors import UnknownProfile
 from mobox.events import LogEntry, decode, encode_many
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.canonical import CanonicalFormatter
-from strategies import logs
+from support.strategies import logs
 
 
 @given(log=logs())

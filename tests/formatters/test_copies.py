@@ -10,7 +10,7 @@ import pytest
 from mobox import LogEntry
 from mobox.events import Paused
 from mobox.formatters import StoredRun, format_all, formatter_of_run, profiles_of, protocols
-from recorded import each_recording, recorded_log
+from support.recordings import each_recording, recorded_log
 
 RUN = StoredRun(id="run_1", chat_id="chat", owner="ann", first_event_index=3)
 FEW = 5
@@ -26,7 +26,7 @@ def places(log: list[LogEntry]) -> set[int]:
     ("protocol", "profile"), [(name, each) for name in protocols() for each in profiles_of(name)]
 )
 @each_recording
-def test_a_copy_ends_a_response_as_a_formatter_does_that_was_told_the_same(
+def test_copy_ends_a_response_as_the_formatter_would(
     recording: Path, protocol: str, profile: str
 ) -> None:
     log = recorded_log(recording)

@@ -34,8 +34,8 @@ from mobox.events import (
     ToolUseStart,
 )
 from mobox.formatters import format_all
-from recorded import each_recording, recorded_log
-from strategies import log_of, logs, numbered
+from support.recordings import each_recording, recorded_log
+from support.strategies import log_of, logs, numbered
 
 Frame = dict[str, Any]
 
@@ -129,7 +129,7 @@ def test_any_log_gives_only_the_fourteen_types_with_their_keys(log: list[LogEntr
 
 
 @given(logs())
-def test_an_error_is_told_at_most_once_and_just_before_the_end(log: list[LogEntry]) -> None:
+def test_error_is_emitted_at_most_once_just_before_the_end(log: list[LogEntry]) -> None:
     frames = frames_of(log)
     done = log[-1].event
     failed = isinstance(done, Done) and done.reason in ("error", "lost")
@@ -384,7 +384,7 @@ def test_a_thought_ends_without_its_signature() -> None:
 # Calls
 
 
-def test_an_input_is_told_when_it_is_whole() -> None:
+def test_input_is_emitted_when_it_is_complete() -> None:
     pieces = [ToolUseDelta(id="t", delta='{"a":'), ToolUseDelta(id="t", delta="1}")]
     call = [ToolUseStart(id="t", name="ls"), *pieces, ToolUseEnd(id="t", input={"a": 1})]
     assert [frame["type"] for frame in told(*call)][:2] == [
@@ -442,7 +442,7 @@ def test_a_run_ends(
     assert [frame["error"] for frame in frames if frame["type"] == "error"] == errors
 
 
-def test_a_run_that_was_lost_says_so() -> None:
+def test_lost_run_is_marked_as_lost() -> None:
     frames = frames_of(numbered(log_of([], Done(reason="lost"))))
     assert frames[-3] == {
         "type": "error",

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from ai_sdk_client import AiSdkClients
 from mobox.events import LogEntry
 from mobox.events.transcript import Transcript, fold
 from mobox.formatters import get_formatter
 from mobox.formatters.ai_sdk.snapshot import ui_message
-from recorded import each_recording, timed_log
+from support.ai_sdk_client import AiSdkClients
+from support.recordings import each_recording, timed_log
 
 CLIENTS = {"v5": "ai-v5", "v6": "ai-v6", "v7": "ai"}
 

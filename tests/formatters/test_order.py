@@ -5,15 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from ag_ui_client import AGUIClients
-from document_client import DocumentClient, charts_in, charts_of
 from mobox import LogEntry, get_formatter
 from mobox.events import Done, Start, Status, StreamEvent
 from mobox.events.transcript import fold
 from mobox.formatters import format_all
 from mobox.formatters.ag_ui import snapshot
 from mobox.formatters.ai_sdk import ui_message
-from recorded import FOLDER, recorded_log
+from support.ag_ui_client import AGUIClients
+from support.document_client import DocumentClient, charts_in, charts_of
+from support.recordings import FOLDER, recorded_log
 
 LOG = recorded_log(FOLDER / "emitted" / "text_step_text.jsonl")
 
@@ -138,7 +138,7 @@ def test_a_preparation_is_not_in_the_stored_message() -> None:
     assert processing["text"] == "Looking"
 
 
-def test_a_preparation_is_told_where_status_lines_are() -> None:
+def test_preparation_is_sent_as_a_status_line() -> None:
     told = [msgspec.json.decode(each) for each in documents_of("ag-ui", PREPARATION)]
     assert told[1] == {
         "type": "CUSTOM",

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grammar_panes import Message, Panes, check_panes
 from mobox.errors import UnknownProfile
 from mobox.events import (
     Done,
@@ -48,8 +47,9 @@ from mobox.events import (
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.panes import POLICIES, PanesFormatter
 from mobox.formatters.panes.calls import StreamedCode
-from recorded import RECORDINGS, each_recording, name_of, recorded_log
-from strategies import logs, numbered
+from support.grammar_panes import Message, Panes, check_panes
+from support.recordings import RECORDINGS, each_recording, name_of, recorded_log
+from support.strategies import logs, numbered
 
 each_policy = pytest.mark.parametrize("policy", POLICIES)
 
@@ -128,7 +128,7 @@ def test_a_page_can_show_whatever_is_logged(policy: str, log: list[LogEntry]) ->
 
 
 @given(log=logs(), data=st.data())
-def test_who_goes_on_in_the_middle_has_what_everybody_has(
+def test_client_resumed_in_the_middle_has_what_all_have(
     log: list[LogEntry], data: st.DataObject
 ) -> None:
     cut = data.draw(st.integers(0, len(log)))
@@ -244,7 +244,7 @@ def test_an_execution_that_failed_goes_where_errors_go() -> None:
         ([*call("code", {}, ""), File(id="c", media_type="a/b", name="Hi")], "webide", "webide"),
     ],
 )
-def test_the_policy_says_where_something_is_shown(
+def test_policy_decides_where_something_is_shown(
     events: list[StreamEvent], document: str, chat: str | None
 ) -> None:
     for policy, pane in (("document", document), ("chat", chat)):
@@ -308,7 +308,7 @@ def test_code_is_found_in_what_the_tool_was_given(given: Any, code: str, languag
         (3, "3"),
     ],
 )
-def test_what_was_printed_is_found_in_the_output(output: Any, shown: str) -> None:
+def test_printed_text_is_found_in_the_output(output: Any, shown: str) -> None:
     panes = said(*call("code", {"code": "x"}, output))
     assert contents(panes, "terminal", event_type="tool_output") == [shown]
 
@@ -341,7 +341,7 @@ def test_output_that_turns_out_to_be_an_error_is_closed_where_it_began() -> None
     assert contents(panes, "chat", event_type="tool_output", title="💥 Error") == ["boom"]
 
 
-def test_a_call_that_was_denied_says_so() -> None:
+def test_denied_call_is_marked_as_denied() -> None:
     panes = said(*call("function", {}, None, status="denied"))
     assert contents(panes, "terminal", title="💥 Error") == ["The call was denied."]
 
@@ -360,7 +360,7 @@ def test_fences_without_end_take_no_time() -> None:
     assert contents(said(Text(id="t", content=text), TextEnd(id="t")), "webide") == []
 
 
-def test_what_was_taken_back_is_gone_with_its_copies() -> None:
+def test_retracted_content_is_gone_with_its_copies() -> None:
     text = "```python\nprint(1)\n```"
     panes = said(
         Text(id="t", content=text), TextEnd(id="t"), *call("code", {"code": "y"}, "z")[:2],
@@ -388,7 +388,7 @@ def test_a_request_is_pending_until_it_is_answered() -> None:
 
 
 @pytest.mark.parametrize("decision", ["edited", "answered"])
-def test_what_was_changed_or_answered_is_told(decision: Literal["edited", "answered"]) -> None:
+def test_changes_and_answers_are_sent(decision: Literal["edited", "answered"]) -> None:
     asked = InputRequest(id="r", prompt="Sure?", allowed=("edit", "respond"))
     panes = said(asked, InputResponse(id="r", decision=decision, value={"path": "b"}))
     [message] = [each for each in panes.messages.values() if "request" in each["metadata"]]
@@ -396,13 +396,13 @@ def test_what_was_changed_or_answered_is_told(decision: Literal["edited", "answe
     assert message["metadata"]["value"] == {"path": "b"}
 
 
-def test_thoughts_told_whole_are_paragraphs_of_one_message() -> None:
+def test_whole_thoughts_are_paragraphs_of_one_message() -> None:
     thoughts = [Thinking(id="t", content=content) for content in ("one", "", "two")]
     panes = said(*thoughts, ThinkingEnd(id="t"))
     assert contents(panes, "chat", title="💭 Thinking") == ["one\n\ntwo"]
 
 
-def test_blocks_whose_beginning_a_later_version_told_are_shown() -> None:
+def test_blocks_started_by_a_later_version_are_shown() -> None:
     log: list[StreamEvent] = [
         Raw(raw={}),
         TextDelta(id="a", delta="He"),
@@ -413,7 +413,7 @@ def test_blocks_whose_beginning_a_later_version_told_are_shown() -> None:
     assert contents(panes, "chat") == ["Hey", "Hm"]
 
 
-def test_a_call_that_was_taken_back_is_not_heard_of_again() -> None:
+def test_retracted_call_does_not_appear_again() -> None:
     start, end, result = call("code", {"code": "x"}, "late")
     more = ToolUseDelta(id="c", delta='{"code":"x"}')
     panes = said(start, Retract(blocks=("c",)), more, end, result)
@@ -430,7 +430,7 @@ def test_a_result_that_comes_again_takes_the_place_of_the_first() -> None:
 # The answer and the end
 
 
-def test_what_is_said_before_a_call_is_not_the_answer() -> None:
+def test_text_before_a_call_is_not_the_answer() -> None:
     text = [Text(id="t", content="Let me look"), TextEnd(id="t")]
     panes = said(*text, *call("search", {}, "found"))
     assert contents(panes, "chat", is_final_answer=True) == []
@@ -450,7 +450,7 @@ def test_a_subagent_gives_no_final_answer() -> None:
         ([Error(message="no more disk")], ["no more disk"]),
     ],
 )
-def test_a_run_that_failed_says_why_once(events: list[StreamEvent], words: list[str]) -> None:
+def test_failed_run_has_its_reason_once(events: list[StreamEvent], words: list[str]) -> None:
     panes = panes_of(numbered([Start(framework="t"), *events, Done(reason="lost")]))
     assert contents(panes, "terminal", title="💥 Error") == words
     assert contents(panes, "terminal", reason="lost") == ["Finished: lost"]
@@ -524,7 +524,7 @@ def test_half_a_character_is_not_shown() -> None:
     assert streamed.feed("more") == ""
 
 
-def test_input_of_a_call_that_nobody_began_is_shown() -> None:
+def test_input_of_an_unstarted_call_is_shown() -> None:
     panes = said(ToolUseDelta(id="c", delta="{}"), ToolUseEnd(id="c", input={"q": 1}))
     assert contents(panes, "terminal", tool_name="unknown") == ['{"q":1}']
 

@@ -7,7 +7,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ai_sdk_client import AiSdkClients, as_in_javascript
 from formatters.test_law import CLIENTS, comparable, without_last_step
 from mobox.errors import UnknownProfile
 from mobox.events import (
@@ -51,7 +50,8 @@ from mobox.events.usage import Totals
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ai_sdk import ui_message
 from mobox.formatters.ai_sdk.tools import INVALID_INPUT
-from strategies import (
+from support.ai_sdk_client import AiSdkClients, as_in_javascript
+from support.strategies import (
     ONE_ID_FOR_TWO_BLOCKS,
     THOUGHT_AFTER_NOTHING,
     endings,
@@ -139,7 +139,7 @@ MEDDLED = st.one_of(
 @every_profile
 @settings(max_examples=60)
 @given(said=st.lists(MEDDLED, max_size=14), done=endings(), cuts=cuts)
-def test_so_is_one_whose_calls_were_asked_about_and_taken_back(
+def test_message_with_retracted_requests_equals_the_stream(
     ai_sdk: AiSdkClients, profile: str, said: list[StreamEvent], done: Done | None, cuts: list[int]
 ) -> None:
     assert_law_at(ai_sdk, numbered(log_of(said, done)), profile, cuts)
@@ -155,7 +155,7 @@ RAW = Raw(raw={"type": "telepathy"}, source="unknown event")
 @given(log=logs(), unknown=st.lists(st.integers(min_value=1), min_size=1, max_size=4), cuts=cuts)
 @example(log=ONE_ID_FOR_TWO_BLOCKS, unknown=[2, 3], cuts=[4, 5])
 @example(log=THOUGHT_AFTER_NOTHING, unknown=[3, 6], cuts=[5, 8])
-def test_so_is_one_of_which_not_every_event_is_known(
+def test_message_with_unknown_events_equals_the_stream(
     ai_sdk: AiSdkClients, profile: str, log: list[LogEntry], unknown: list[int], cuts: list[int]
 ) -> None:
     log = list(log)
@@ -201,7 +201,7 @@ BEGINNINGS: dict[str, tuple[list[StreamEvent], UIPart]] = {
 @every_profile
 @pytest.mark.parametrize("start", [Start(framework="test"), RAW], ids=["start", "no start"])
 @pytest.mark.parametrize(("events", "part"), BEGINNINGS.values(), ids=BEGINNINGS)
-def test_what_a_later_version_began_is_told_from_where_it_is_known(
+def test_blocks_of_a_later_version_are_sent_from_the_first_known_event(
     ai_sdk: AiSdkClients,
     profile: str,
     start: StreamEvent,
@@ -341,7 +341,7 @@ def test_a_message_is_a_ui_message() -> None:
     }
 
 
-def test_the_metadata_tells_what_the_last_chunk_would() -> None:
+def test_metadata_equals_that_of_the_last_chunk() -> None:
     usage = Totals(input=1, output=2, is_total=True, num_turns=3)
     message = Message(id="m", parts=[], reason="length", usage=usage, duration_ms=7)
     told = {"inputTokens": 1, "outputTokens": 2, "isTotal": True, "numTurns": 3}
@@ -469,7 +469,7 @@ def test_a_call(profile: str, events: list[StreamEvent], told: UIPart) -> None:
     assert tool_of(start, *events, profile=profile) == NAMED | told
 
 
-def test_a_tool_of_the_provider_says_so() -> None:
+def test_hosted_tool_is_marked_as_hosted() -> None:
     assert tool_of(ToolUseStart(id="t", name="ls", server=True))["providerExecuted"] is True
 
 
@@ -492,7 +492,7 @@ METADATA: list[tuple[str, list[StreamEvent], list[str]]] = [
 
 
 @pytest.mark.parametrize(("profile", "events", "where"), METADATA)
-def test_what_a_call_is_stands_where_the_client_keeps_it(
+def test_kind_of_a_call_is_where_the_client_keeps_it(
     profile: str, events: list[StreamEvent], where: list[str]
 ) -> None:
     start = ToolUseStart(id="t", name="ls", kind="shell", display="think", scope=("a",))
@@ -635,7 +635,7 @@ def test_parts_that_are_one_chunk_live_are_that_chunk() -> None:
     ]
 
 
-def test_what_a_subagent_said_is_reasoning() -> None:
+def test_text_of_a_subagent_is_reasoning() -> None:
     [part] = stored(Text(id="x", content="Hi", scope=("a",)))["parts"]
     assert part == {
         "type": "reasoning",
@@ -656,7 +656,7 @@ TAKEN_BACK: list[StreamEvent] = [
     ("profile", "texts", "hidden"),
     [("v5", ["On", "Once."], ["x"]), ("v6", ["On", "Once."], ["x"]), ("v7", ["Once."], None)],
 )
-def test_what_was_taken_back_is_gone_or_hidden(
+def test_retracted_content_is_gone_or_hidden(
     profile: str, texts: list[str], hidden: list[str] | None
 ) -> None:
     parts = stored(*TAKEN_BACK, profile=profile)["parts"]

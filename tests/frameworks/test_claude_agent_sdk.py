@@ -178,9 +178,7 @@ def test_the_reason_of_a_denial_reaches_the_model(stage: Stage) -> None:
         assert (result["content"], result["is_error"]) == ("It is the only copy.", True)
 
 
-def test_a_call_that_follows_in_the_same_message_is_asked_about_next(
-    stage: Stage, node: str
-) -> None:
+def test_next_call_of_the_same_message_is_requested_next(stage: Stage, node: str) -> None:
     with stage.serving() as (server, client):
         run, _ = ask(client, "two")
         stage.endpoint.gate.set()

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from grammar_log import legal_log
 from mobox import Recorder, StreamEvent, get_parser
 from mobox.events import Paused, Raw, Result, Text, decode_many
 from mobox.lifecycle import Lifecycle
-from trees import Tree, tree_of
+from support.grammar_log import legal_log
+from support.run_trees import Tree, tree_of
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -76,7 +76,7 @@ def test_objects_in_process_come_out_as_their_lines_do(ran: Path, run: str, stre
 
 
 @each_stream
-def test_a_real_run_tells_its_own_answer(ran: Path, stream: str) -> None:
+def test_real_run_contains_its_own_answer(ran: Path, stream: str) -> None:
     log = recorded((ran / f"deep_{stream}_1.jsonl").read_bytes())
     [result] = [event for event in log if isinstance(event, Result)]
     assert result.text == "# Research Report\n\nA and B agree."
@@ -92,7 +92,7 @@ def test_a_real_run_tells_its_own_answer(ran: Path, stream: str) -> None:
         ("reject", "User rejected the tool call for `send_email` with reason: Not now."),
     ],
 )
-def test_a_call_that_was_decided_about_goes_on_in_the_next_leg(
+def test_decided_call_continues_in_the_next_attempt(
     ran: Path, stream: str, run: str, output: str
 ) -> None:
     lifecycle, log = Lifecycle("langchain"), []
@@ -130,7 +130,7 @@ def listed(value: Any) -> Iterator[str]:
 
 
 @each_stream
-def test_a_state_tells_only_the_messages_that_are_new_in_it(ran: Path, stream: str) -> None:
+def test_state_emits_only_its_new_messages(ran: Path, stream: str) -> None:
     lines = (ran / f"deep_{stream}_1.jsonl").read_bytes().splitlines()
     names = [name for line in lines for name in listed(json.loads(line))]
     assert len(names) > 10
@@ -153,7 +153,7 @@ def test_mobox_itself_needs_none_of_the_frameworks() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_the_recordings_have_something_to_say() -> None:
+def test_recordings_have_content() -> None:
     for name in RECORDED:
         assert tree_of_recording(name).calls
     assert Text in map(type, recorded((RECORDINGS / "deepagents/protocol.jsonl").read_bytes()))

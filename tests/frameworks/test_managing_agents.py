@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from grammar_log import legal_log
 from mobox import Recorder, StreamEvent
 from mobox.events import Raw, SubagentStart, Thinking, TodoCreate, ToolUseStart
-from trees import tree_of
+from support.grammar_log import legal_log
+from support.run_trees import tree_of
 
 HERE = Path(__file__).parent
 MANAGED = HERE.parent / "recordings" / "smolagents" / "managed.jsonl"
@@ -54,7 +54,7 @@ def test_a_smolagents_manager_and_whom_it_manages(
     assert plans == len(arguments) - 1
 
 
-def test_a_managed_agent_speaks_while_its_call_is_open(frameworks: Path) -> None:
+def test_managed_agent_emits_while_its_call_is_open(frameworks: Path) -> None:
     lines = run(frameworks, "run_smolagents.py", "tools")
     kinds = [(type(event), event.scope) for event in recorded("smolagents", lines)]
     begins = kinds.index((SubagentStart, ()))

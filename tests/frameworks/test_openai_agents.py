@@ -6,7 +6,6 @@ import json
 import subprocess
 from pathlib import Path
 
-from grammar_log import legal_log
 from mobox import Recorder, StreamEvent, get_parser
 from mobox.capture.jsonlines import JsonLines
 from mobox.events import (
@@ -25,6 +24,7 @@ from mobox.events import (
     Usage,
 )
 from mobox.lifecycle import Lifecycle
+from support.grammar_log import legal_log
 
 SCRIPT = Path(__file__).parent / "openai_agents_run.py"
 Events = list[StreamEvent]

@@ -27,7 +27,7 @@ from mobox.server.services import Services
 from mobox.server.settings import Settings
 from server.live_server import AGENTS
 from storage.conformance import BEGINNING, ENDING, begin, say, submit, turn, words
-from waiting import until
+from support.waiting import until
 
 
 def watched(read: Callable[..., Any], places: list[int]) -> Callable[..., Any]:
@@ -40,7 +40,7 @@ def watched(read: Callable[..., Any], places: list[int]) -> Callable[..., Any]:
     return reads
 
 
-async def test_a_run_is_begun_read_and_told(
+async def test_run_is_started_read_and_formatted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
@@ -95,7 +95,7 @@ async def test_frames_are_numbered_on_from_the_end_of_a_run_that_waited(
         assert re.findall(rb'"eventIndex":(\d+)', await first)[0] == b"1"
 
 
-async def test_owners_may_say_the_same_key(tmp_path: Path) -> None:
+async def test_owners_may_use_the_same_key(tmp_path: Path) -> None:
     async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
         hers = await box.begin("ann", "hello", key="daily")
         his = await box.begin("bob", "hello", key="daily")
@@ -138,7 +138,7 @@ async def test_functions_stand_beside_folders_of_agents(tmp_path: Path) -> None:
     assert {folder.parent.name for folder in AGENTS.glob("*/agent.yaml")} < set(ids)
 
 
-def test_what_is_wrong_with_it_is_told_at_once(tmp_path: Path) -> None:
+def test_invalid_arguments_raise_at_once(tmp_path: Path) -> None:
     with pytest.raises(AgentTaken):
         mobox.Mobox(agents=[echo, echo])
     with pytest.raises(InvalidSetting, match="no such folder"):

@@ -20,7 +20,7 @@ from mobox.errors import (
     NotOpen,
 )
 from server.live_server import message
-from waiting import until
+from support.waiting import until
 
 APPS = pytest.mark.parametrize("make", [FastAPI, Starlette])
 
@@ -46,7 +46,7 @@ async def test_sockets_are_below_that_path_too(tmp_path: Path) -> None:
         assert '"sid"' in (await client.get("/mobox/socket.io/?EIO=4&transport=polling")).text
 
 
-async def test_everybody_has_chats_of_their_own(tmp_path: Path) -> None:
+async def test_owners_have_separate_chats(tmp_path: Path) -> None:
     app = FastAPI()
     box_in(app, tmp_path)
     async with running(app) as client:
@@ -58,7 +58,7 @@ async def test_everybody_has_chats_of_their_own(tmp_path: Path) -> None:
         assert (await client.get("/mobox/api/chats", headers=nobody)).status_code == 401
 
 
-async def test_who_asks_may_be_looked_up(tmp_path: Path) -> None:
+async def test_principal_may_be_looked_up(tmp_path: Path) -> None:
     async def slowly(connection: HTTPConnection) -> str | None:
         await asyncio.sleep(0)
         return who(connection)
@@ -70,7 +70,7 @@ async def test_who_asks_may_be_looked_up(tmp_path: Path) -> None:
         assert (await client.get("/a/b/api/chats", headers={"x-user": ""})).status_code == 401
 
 
-async def test_somebody_may_only_read(tmp_path: Path) -> None:
+async def test_key_may_be_read_only(tmp_path: Path) -> None:
     app, reads = FastAPI(), mobox.Principal("ann", ("read",))
     mobox.mount(app, principal=lambda _: reads, agents=[echo], data=tmp_path)
     async with running(app) as client:
@@ -95,7 +95,7 @@ async def test_a_page_of_another_origin_is_refused(tmp_path: Path) -> None:
     [("localhost:8000", 200), ("127.0.0.1", 200), ("[::1]:80", 200), ("testserver", 200),
      ("10.1.2.3:8000", 200), ("[fd00::1]", 200), ("rebound.example", 421), ("10.1", 421)],
 )  # fmt: skip
-async def test_an_app_answers_to_this_machine_and_to_addresses_and_says_how_to_list_names(
+async def test_app_accepts_local_hosts_and_explains_how_to_list_others(
     tmp_path: Path, host: str, status: int
 ) -> None:
     app, _ = own_routes(tmp_path)
@@ -134,7 +134,7 @@ async def test_an_app_that_checks_its_names_itself_lets_any_pass(
         assert (await client.get("/mobox/api/chats")).status_code == 200
 
 
-async def test_nobody_is_told_what_was_in_an_exception(tmp_path: Path) -> None:
+async def test_message_of_an_exception_is_not_sent_to_clients(tmp_path: Path) -> None:
     canary = "postgres://app:c4nary@db"
 
     @mobox.agent("fails")
@@ -187,7 +187,7 @@ async def test_an_app_keeps_its_own_lifespan(tmp_path: Path) -> None:
         _ = box.supervisor
 
 
-async def test_what_runs_when_the_app_ends_is_ended(tmp_path: Path) -> None:
+async def test_active_runs_end_with_the_app(tmp_path: Path) -> None:
     @mobox.agent("patient")
     async def patient() -> AsyncIterator[str]:
         yield "I wait"
@@ -228,7 +228,7 @@ async def test_a_function_has_what_the_app_opened_until_it_is_ended(tmp_path: Pa
     assert used == [True]
 
 
-async def test_a_box_whose_lifespan_nobody_runs_says_so(tmp_path: Path) -> None:
+async def test_box_without_running_lifespan_raises(tmp_path: Path) -> None:
     box = mobox.Mobox(agents=[echo], data=tmp_path)
     with pytest.raises(NotOpen, match="lifespan"):
         await box.begin("ann", "hello")

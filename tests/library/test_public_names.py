@@ -28,12 +28,12 @@ def test_a_name_that_is_not_there_is_an_error() -> None:
         resolve_name("mobox.nothing")
 
 
-def test_to_import_mobox_imports_no_server() -> None:
+def test_importing_mobox_imports_no_server() -> None:
     code = f"import sys, mobox; print([name for name in {HEAVY} if name in sys.modules])"
     assert said(code) == "[]"
 
 
-def test_what_needs_a_server_says_how_to_install_it() -> None:
+def test_commands_that_need_the_server_name_what_to_install() -> None:
     code = """
 import sys
 sys.modules["starlette"] = None

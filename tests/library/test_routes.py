@@ -32,7 +32,7 @@ async def test_one_durable_response(tmp_path: Path) -> None:
         assert (await client.get(f"/told/{run_id}")).status_code == 404  # it is Eve's
 
 
-async def test_a_route_leaves_who_asks_to_the_principal(tmp_path: Path) -> None:
+async def test_route_leaves_authentication_to_the_principal(tmp_path: Path) -> None:
     app, box = own_routes(tmp_path)
     async with running(app) as client:
         answer = await client.post("/body", json=message("c", "hello"))
@@ -42,7 +42,7 @@ async def test_a_route_leaves_who_asks_to_the_principal(tmp_path: Path) -> None:
         assert refused.status_code == 401
 
 
-async def test_who_comes_back_reads_on(tmp_path: Path) -> None:
+async def test_reconnecting_client_continues(tmp_path: Path) -> None:
     app, _ = own_routes(tmp_path)
     async with running(app) as client:
         answer = await client.post("/body", json=message("c", "hello"))
@@ -77,7 +77,7 @@ async def test_a_client_of_ag_ui_is_answered_too(tmp_path: Path) -> None:
         assert "HELLO" not in others.text
 
 
-async def test_what_is_wrong_with_a_request_is_told_as_ever(tmp_path: Path) -> None:
+async def test_request_errors_are_reported_as_before(tmp_path: Path) -> None:
     app, box = own_routes(tmp_path)
     async with running(app) as client:
         for content in (b"{", b"[]", b"{}"):
@@ -91,7 +91,7 @@ async def test_what_is_wrong_with_a_request_is_told_as_ever(tmp_path: Path) -> N
         await box.respond(Request(scope), protocol="telex")
 
 
-async def test_what_any_page_can_send_without_being_asked_is_refused(tmp_path: Path) -> None:
+async def test_simple_cross_origin_requests_are_rejected(tmp_path: Path) -> None:
     app, box = own_routes(tmp_path)
     async with running(app) as client:
         body, plain = json.dumps(message("c", "hello")), {"content-type": "text/plain"}
@@ -107,7 +107,7 @@ async def in_pieces(read: list[int]) -> AsyncIterator[bytes]:
         yield b" " * 1000
 
 
-async def test_a_body_is_read_after_it_is_known_who_asks_and_not_beyond_its_limit(
+async def test_body_is_read_after_authentication_and_up_to_its_limit(
     tmp_path: Path,
 ) -> None:
     app, _ = own_routes(tmp_path, max_body=10_000)

@@ -34,7 +34,7 @@ from mobox.events import (
     Usage,
 )
 from mobox.parsers.adk.run import levels_of
-from test_golden import text_of
+from pipeline.test_golden import text_of
 
 RECORDINGS = sorted((Path(__file__).parent.parent / "recordings" / "adk").glob("*"))
 Line = dict[str, Any]
@@ -88,7 +88,7 @@ def test_the_answer_is_what_adk_calls_final(path: Path) -> None:
 # Turns
 
 
-def test_a_turn_that_is_streamed_and_told_whole_is_told_once() -> None:
+def test_turn_streamed_and_repeated_whole_is_emitted_once() -> None:
     used = {"promptTokenCount": 3}
     events = told(
         text("It is ", partial=True, usageMetadata={"promptTokenCount": 1}),
@@ -101,7 +101,7 @@ def test_a_turn_that_is_streamed_and_told_whole_is_told_once() -> None:
     assert events[-1] == Done(reason="stop", native="STOP")
 
 
-def test_what_the_whole_says_beyond_its_pieces_is_told() -> None:
+def test_additions_in_the_whole_message_are_emitted() -> None:
     events = told(text("It is ", partial=True), text("It is 21°C.", finishReason="STOP"))
     assert of(TextDelta, events) == [TextDelta(id="e1:1", delta="21°C.")]
 
@@ -118,7 +118,7 @@ def test_a_whole_without_text_takes_nothing_back() -> None:
     assert of(ToolUseStart, events)[0].id == "c1"
 
 
-def test_calls_are_told_once_whichever_event_has_them() -> None:
+def test_calls_are_emitted_once_whichever_event_has_them() -> None:
     look = call("look", "c1", a=1)
     events = told(
         event(look, partial=True), event(look, call("go", "c2")), event(result("go", "c2"))
@@ -126,7 +126,7 @@ def test_calls_are_told_once_whichever_event_has_them() -> None:
     assert [start.id for start in of(ToolUseStart, events)] == ["c1", "c2"]
 
 
-def test_parts_without_an_id_are_told_once() -> None:
+def test_parts_without_an_id_are_emitted_once() -> None:
     code = {"executableCode": {"code": "1"}}
     events = told(event(code, partial=True), event(code, {"text": "so"}, finishReason="STOP"))
     assert len(of(ToolUseStart, events)) == 1
@@ -196,7 +196,7 @@ def test_an_agent_that_a_call_spawned_ends_with_its_result() -> None:
     ]
 
 
-def test_who_ran_beside_others_has_ended_when_the_root_speaks() -> None:
+def test_parallel_agents_have_ended_when_the_root_emits() -> None:
     beside = [text("a", author="p1", branch="par.p1"), text("b", author="p2", branch="par.p2")]
     events = told(*beside, text("So: ab", id="e3", finishReason="STOP"))
     assert [end.id for end in of(SubagentEnd, events)] == ["par.p2", "par.p1"]
@@ -206,7 +206,7 @@ def test_who_ran_beside_others_has_ended_when_the_root_speaks() -> None:
 # Ends
 
 
-def test_an_error_is_told_once_and_is_the_result_of_the_call_that_raised_it() -> None:
+def test_error_is_emitted_once_and_is_the_result_of_its_call() -> None:
     events = told(
         event(call("boom", "c1")),
         event(errorCode="ValueError", errorMessage="kaput"),
@@ -236,7 +236,7 @@ def test_a_finish_reason_is_no_error_although_adk_calls_it_one() -> None:
     assert events[-1] == Done(reason="content_filter", native="SAFETY")
 
 
-def test_a_call_that_nobody_ran_is_handed_over() -> None:
+def test_unexecuted_call_is_handed_over() -> None:
     events = told(event(call("look", "c1"), finishReason="STOP"))
     assert of(ToolUseEnd, events) == [ToolUseEnd(id="c1", input={})]
     assert events[-1] == Done(reason="tool", native="STOP")
@@ -266,7 +266,7 @@ def follow_up(call_id: str, **response: Any) -> Line:
 
 
 @pytest.mark.parametrize(("confirmed", "decision"), [(True, "approved"), (False, "denied")])
-def test_a_confirmation_is_asked_paused_for_and_answered(confirmed: bool, decision: str) -> None:
+def test_confirmation_is_requested_paused_for_and_answered(confirmed: bool, decision: str) -> None:
     asked = [event(call("rm", "c1")), CONFIRM, PLACEHOLDER]
     events = told(*asked)
     assert of(InputRequest, events)[0].tool_call_id == "c1"
@@ -278,7 +278,7 @@ def test_a_confirmation_is_asked_paused_for_and_answered(confirmed: bool, decisi
     assert len(of(Paused, events)) == 1
 
 
-def test_a_result_answers_a_confirmation_that_nobody_told_the_answer_of() -> None:
+def test_result_answers_an_unanswered_confirmation() -> None:
     done = [
         event(result("rm", "c1", ok=True), id="e4"),
         text("Gone.", id="e5", finishReason="STOP"),
@@ -286,14 +286,14 @@ def test_a_result_answers_a_confirmation_that_nobody_told_the_answer_of() -> Non
     assert told(event(call("rm", "c1")), CONFIRM, PLACEHOLDER, *done)[-1].type == "done"
 
 
-def test_a_session_tells_answers_as_events_of_the_user() -> None:
+def test_session_sends_answers_as_user_events() -> None:
     answer = event(result("adk_request_confirmation", "r1", confirmed=True), author="user")
     events = told(event(call("rm", "c1")), CONFIRM, PLACEHOLDER, answer)
     assert of(InputResponse, events)[0].decision == "approved"
     assert of(Raw, told(text("Hello", author="user")))[0].raw == text("Hello", author="user")
 
 
-def test_credentials_and_input_are_asked_for() -> None:
+def test_credentials_and_input_are_requested() -> None:
     credential = call("adk_request_credential", "r1", functionCallId="c1", authConfig={"k": 1})
     wish = call("adk_request_input", "r2", message="Which?", response_schema={"type": "string"})
     events = told(event(call("mail", "c1")), event(credential, id="e2"), event(wish, id="e3"))
@@ -332,7 +332,7 @@ def test_a_tool_that_takes_long_waits_for_its_result() -> None:
     assert of(ToolResult, events)[-1].output == {"ok": 1}
 
 
-def test_who_reaches_the_end_after_a_pause_was_answered() -> None:
+def test_end_of_the_workflow_ends_a_pause() -> None:
     wish = event(call("adk_request_input", "r1"), author="wf")
     node = event(author="wf", output=1, nodeInfo={"path": "wf@1/a@1"}, id="e2")
     assert told(wish, node)[-1] == Paused(request_ids=("r1",))
@@ -364,7 +364,7 @@ def test_both_spellings_mean_the_same() -> None:
 
 
 @pytest.mark.parametrize("line", [7, {}, {"author": "root"}, event(branch=7), follow_up("nobody")])
-def test_what_is_no_event_is_kept(line: Any) -> None:
+def test_unknown_line_is_kept(line: Any) -> None:
     assert of(Raw, told(line))[0].raw == line
 
 

@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grammar import check_ai_sdk
-from grammar_log import legal_log
 from mobox import LogEntry, Recorder, StreamEvent, get_formatter, get_parser
 from mobox.capture.jsonlines import JsonLines
 from mobox.events import (
@@ -38,6 +36,8 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from support.grammar_ai_sdk import check_ai_sdk
+from support.grammar_log import legal_log
 
 Line = dict[str, Any]
 Lines = list[Line]
@@ -395,7 +395,7 @@ def test_a_result_may_come_in_another_message_than_its_call() -> None:
     ]
 
 
-def test_a_result_whose_call_nobody_saw_brings_its_call_along() -> None:
+def test_result_without_call_creates_its_call() -> None:
     assert told(result("web_search_tool_result", []), stop(1)) == [
         CALLED,
         ToolUseEnd(id="t", input={}),
@@ -535,7 +535,7 @@ STOPS: list[tuple[str, DoneReason]] = [
 
 
 @pytest.mark.parametrize(("native", "reason"), STOPS)
-def test_the_last_message_says_why_the_run_ended(native: str, reason: DoneReason) -> None:
+def test_last_message_has_the_reason_of_the_end(native: str, reason: DoneReason) -> None:
     lines = [message("m1"), *ending("max_tokens"), message("m2"), *ending(native)]
     assert closed(*lines) == [Done(reason=reason, native=native)]
 
@@ -555,7 +555,7 @@ def test_an_input_that_is_cut_off_ends_with_the_stream() -> None:
     ]
 
 
-def test_what_a_message_ends_with_is_kept() -> None:
+def test_end_of_a_message_is_kept() -> None:
     details = {"type": "refusal", "category": "cyber", "explanation": "Not this."}
     about = {"stop_details": details, "container": {"id": "c"}, "stop_sequence": "END"}
     status, end = fed(message("m"), *ending("refusal", **about))[2:]
@@ -576,7 +576,7 @@ def test_an_error_is_an_error(code: str, retryable: bool) -> None:
     assert fed(body) == [Error(message="No", code=code, retryable=retryable, provider=request)]
 
 
-def test_what_the_package_raised_is_an_error() -> None:
+def test_exception_of_the_package_is_an_error() -> None:
     api = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     [error] = fed({"_exception": "APIStatusError", "str": "…", "body": api})
     assert isinstance(error, Error)
@@ -600,7 +600,7 @@ MIDDLES: list[tuple[str, Line, type[StreamEvent]]] = [
 @pytest.mark.parametrize(
     ("line", "end"), [row[1:] for row in MIDDLES], ids=[row[0] for row in MIDDLES]
 )
-def test_a_block_whose_start_nobody_saw_is_what_its_deltas_are(
+def test_block_without_start_is_inferred_from_its_deltas(
     line: Line, end: type[StreamEvent]
 ) -> None:
     *_, last = fed(line, stop(3))
@@ -609,7 +609,7 @@ def test_a_block_whose_start_nobody_saw_is_what_its_deltas_are(
     legal_log(events_of(log_of(line, stop(3), *ending())))
 
 
-def test_the_end_of_a_block_that_nobody_saw_is_raw() -> None:
+def test_end_of_an_unknown_block_is_raw() -> None:
     assert told(stop(3)) == [Raw(raw=stop(3))]
 
 
@@ -680,7 +680,7 @@ def test_an_unknown_line_is_raw(line: Any) -> None:
     ],
     ids=str,
 )
-def test_a_broken_line_is_raw_and_says_what_is_wrong(line: Line) -> None:
+def test_broken_line_is_raw_with_the_reason(line: Line) -> None:
     [raw] = fed(line)
     assert isinstance(raw, Raw)
     assert raw.raw == line
@@ -752,7 +752,7 @@ def test_the_parser_closes_every_block_of_a_whole_recording_once(path: Path) -> 
 
 
 @each_recording
-def test_a_line_of_text_says_what_its_value_says(path: Path) -> None:
+def test_line_of_text_equals_its_value(path: Path) -> None:
     by_value, by_line = get_parser("claude"), get_parser("claude")
     for value in values_of(path):
         assert by_line.feed_line(json.dumps(value).encode()) == by_value.feed(value)
@@ -760,7 +760,7 @@ def test_a_line_of_text_says_what_its_value_says(path: Path) -> None:
 
 
 @given(st.sampled_from(PATHS), st.lists(st.integers(min_value=0), max_size=6))
-def test_where_the_reads_cut_a_recording_does_not_matter(path: Path, cuts: list[int]) -> None:
+def test_read_boundaries_in_a_recording_do_not_matter(path: Path, cuts: list[int]) -> None:
     data = path.read_bytes()
     places = [0, *sorted(cut % len(data) for cut in cuts), len(data)]
     parts = [data[a:b] for a, b in pairwise(places)]
@@ -861,7 +861,7 @@ ROLL = {"type": "tool_use", "id": "t", "name": "roll_die", "input": {"player": "
 STOPPED: Line = {"type": "message_stop"}
 
 
-def test_blocks_in_the_start_of_a_message_are_told() -> None:
+def test_blocks_in_the_start_of_a_message_are_emitted() -> None:
     usage = {"input_tokens": 3, "output_tokens": 2}
     said = fed(begun(ROLL, stop_reason="tool_use", usage=usage), STOPPED)
     assert said == [
@@ -915,7 +915,7 @@ def test_every_kind_of_block_may_be_in_the_start() -> None:
 
 
 @pytest.mark.parametrize("content", [None, [], [{"type": "text", "text": ""}], {}])
-def test_start_without_content_tells_none(content: Any) -> None:
+def test_start_without_content_emits_none(content: Any) -> None:
     line = begun()
     line["message"]["content"] = content
     assert len(fed(line)) == 2
@@ -933,14 +933,14 @@ def test_blocks_that_follow_those_of_the_start_go_on() -> None:
     assert not any(isinstance(event, Retract) for event in said)
 
 
-def test_block_of_the_start_that_is_streamed_again_is_told_once() -> None:
+def test_block_of_the_start_streamed_again_is_emitted_once() -> None:
     given = begun({"type": "text", "text": "Hi"}, ROLL)
     log = log_of(given, start(0, "text", text=""), delta(0, "text_delta", text="Hi"), stop(0))
     assert Retract(blocks=("m:0",), reason="retry") in events_of(log)
     assert [event.id for event in events_of(log) if isinstance(event, ToolUseStart)] == ["t"]
 
 
-def test_plan_in_the_start_of_a_message_is_told() -> None:
+def test_plan_in_the_start_of_a_message_is_emitted() -> None:
     todos = [{"content": "A", "status": "pending", "activeForm": "Doing A"}]
     write = {"type": "tool_use", "id": "t", "name": "TodoWrite", "input": {"todos": todos}}
     assert any(event.type == "todo_create" for event in fed(begun(write)))

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from grammar_log import legal_log
 from mobox import Recorder, StreamEvent, get_parser
 from mobox.capture.jsonlines import JsonLines
 from mobox.events import (
@@ -48,6 +47,7 @@ from mobox.events import (
 )
 from mobox.events.waiting import LETS_WAIT
 from mobox.parsers.values import NOT_SHOWN
+from support.grammar_log import legal_log
 
 Line = dict[str, Any]
 Lines = list[Line]
@@ -202,7 +202,7 @@ def of_type(events: Sequence[StreamEvent], *types: type[StreamEvent]) -> Events:
 # Blocks are told once, streamed or whole
 
 
-def test_a_block_that_comes_streamed_and_whole_is_told_once() -> None:
+def test_block_streamed_and_repeated_whole_is_emitted_once() -> None:
     lines = streamed(begin("m"), *text_block(0, "Hel", "lo")[:-1])
     lines += [whole("m", text("Hello")), *streamed(stopped(0), *ending())]
     assert fed(INIT, *lines) == [
@@ -216,7 +216,7 @@ def test_a_block_that_comes_streamed_and_whole_is_told_once() -> None:
     ]
 
 
-def test_a_message_that_only_comes_whole_is_told_whole() -> None:
+def test_message_that_arrives_whole_is_emitted_whole() -> None:
     thought = {"type": "thinking", "thinking": "Hm.", "signature": "Eq"}
     assert fed(whole("m", thought, text("Hello"), tool("ls", "t", path="."))) == [
         StepStart(id="m", number=1),
@@ -281,7 +281,7 @@ def test_a_result_may_come_before_the_block_of_its_call_stops() -> None:
     ]
 
 
-def test_of_two_calls_that_stream_only_the_one_told_whole_is_complete() -> None:
+def test_of_two_streamed_calls_only_the_whole_one_is_complete() -> None:
     second = streamed(opened(1, "tool_use", id="u", name="ls", input={}))
     assert last_of(*CALLING, *second, whole("m", tool("ls", "u"))) == [ToolUseEnd(id="u", input={})]
 
@@ -311,7 +311,7 @@ def test_a_message_may_break_off_twice_in_a_row() -> None:
     assert answers(log) == ["Once."]
 
 
-def test_what_was_said_before_the_broken_message_stays() -> None:
+def test_text_before_a_broken_message_is_kept() -> None:
     log = log_of(*message("m1", "First."), *broken("m2", "Sec"), *message("m3", "Second."))
     assert answers(log) == ["First.", "Second."]
 
@@ -334,14 +334,14 @@ def test_a_tool_that_has_its_result_is_not_taken_back() -> None:
 # Messages that the program makes up
 
 
-def test_an_error_that_is_told_as_a_message_is_an_error() -> None:
+def test_error_sent_as_a_message_is_an_error() -> None:
     log = log_of(synthetic("API Error: Overloaded", error="unknown"), result(is_error=True))
     assert of_type(log, Error, Text) == [Error(message="API Error: Overloaded", code="unknown")]
     assert log[-1] == Done(reason="error", native="success")
 
 
 @pytest.mark.parametrize("about", [{"error": "unknown"}, {"is_api_error_message": True}])
-def test_an_error_without_words_still_says_something(about: Line) -> None:
+def test_error_without_message_has_a_text(about: Line) -> None:
     line = synthetic("", **about)
     line["message"]["content"] = [{"type": "image"}]
     [error] = of_type(fed(line), Error)
@@ -357,7 +357,7 @@ def test_the_error_of_a_subagent_is_its_own_affair() -> None:
     ]
 
 
-def test_what_the_program_says_itself_is_text_where_it_is_no_error() -> None:
+def test_text_of_the_program_is_text_unless_it_is_an_error() -> None:
     log = log_of(synthetic("Context: 12 of 200k tokens"), result())
     assert answers(log) == ["Context: 12 of 200k tokens"]
     assert log[-1] == Done(reason="stop", native="end_turn")
@@ -441,13 +441,13 @@ FAILURES: list[tuple[Line, str]] = [
 
 
 @pytest.mark.parametrize(("about", "message"), FAILURES)
-def test_a_failure_is_told_in_the_best_words_there_are(about: Line, message: str) -> None:
+def test_failure_is_reported_with_the_best_message(about: Line, message: str) -> None:
     [error] = of_type(fed(result(**{"is_error": True, **about})), Error)
     assert isinstance(error, Error)
     assert error.message == message
 
 
-def test_a_failure_is_told_once_and_each_one_is() -> None:
+def test_each_failure_is_reported_once() -> None:
     first = [synthetic("Overloaded", error="unknown"), result(is_error=True)]
     second = [*message("m2", "x"), result(is_error=True, subtype="error_x", errors=["Broke."])]
     log = log_of(*message("m1", "y"), *first, *second)
@@ -477,7 +477,7 @@ def test_a_turn_that_breaks_off_after_a_result_is_truncated(line: Line) -> None:
     assert log_of(INIT, *message("m1", "Wait."), result(), line)[-1] == Done(reason="truncated")
 
 
-def test_so_is_one_that_breaks_off_after_the_session_was_idle() -> None:
+def test_run_broken_off_after_an_idle_session_is_truncated() -> None:
     idle = system("session_state_changed", state="idle")
     begun = [INIT, *message("m1", "Wait."), result(), idle]
     assert log_of(*begun)[-1] == Done(reason="stop", native="end_turn")
@@ -495,7 +495,7 @@ def test_the_end_is_proposed_when_the_session_is_idle() -> None:
     assert last_of(result(), running) == []
 
 
-def test_a_result_tells_what_it_took() -> None:
+def test_result_reports_its_duration() -> None:
     about: Line = {"duration_ms": 12, "num_turns": 2, "session_id": "s", "total_cost_usd": 0.5}
     assert fed(result(result="Hi", **about)) == [
         Result(text="Hi", duration_ms=12, num_turns=2, session_id="s", cost_usd=0.5)
@@ -536,7 +536,7 @@ def test_several_models_are_added_up() -> None:
 
 
 @pytest.mark.parametrize("models", [None, {}])
-def test_a_result_without_use_tells_none(models: Any) -> None:
+def test_result_without_usage_has_none(models: Any) -> None:
     assert of_type(fed(result(modelUsage=models)), Usage) == []
 
 
@@ -547,7 +547,7 @@ def usages_in(*lines: Line) -> list[Usage]:
 SPENT = {"input_tokens": 10, "output_tokens": 20, "service_tier": "standard"}
 
 
-def test_usage_of_a_result_counts_where_its_models_are_not_told() -> None:
+def test_usage_of_a_result_counts_without_its_models() -> None:
     [usage, _] = fed(result(usage=SPENT, total_cost_usd=0.5))
     assert usage == Usage(per="run", input=10, output=20, cost_usd=0.5, service_tier="standard")
 
@@ -636,7 +636,7 @@ def test_a_subagent_of_a_subagent_is_in_the_scope_of_both() -> None:
     ]
 
 
-def test_a_subagent_that_speaks_before_it_is_announced_is_told_of_once() -> None:
+def test_subagent_that_emits_before_its_announcement_starts_once() -> None:
     words = whole("n", text("Hm."), parent="t")
     assert fed(AGENT, words)[3] == BEGUN
     assert of_type(fed(AGENT, words, RESEARCHER, words), SubagentStart) == [BEGUN]
@@ -644,14 +644,14 @@ def test_a_subagent_that_speaks_before_it_is_announced_is_told_of_once() -> None
     assert last_of(AGENT, prompt) == [BEGUN, Raw(scope=("t",), raw=prompt, source=NOT_SHOWN)]
 
 
-def test_a_subagent_whose_call_says_nothing_is_an_agent() -> None:
+def test_subagent_with_an_empty_call_is_an_agent() -> None:
     call = whole("m", tool("Task", "t", subagent_type=7, prompt=None))
     begun = last_of(call, whole("n", parent="t"))[0]
     assert begun == SubagentStart(id="t", agent="agent")
 
 
 @pytest.mark.parametrize(("failed", "status"), [(False, "ok"), (True, "error")])
-def test_a_subagent_that_nobody_announces_ends_with_its_call(failed: bool, status: Outcome) -> None:
+def test_unannounced_subagent_ends_with_its_call(failed: bool, status: Outcome) -> None:
     lines = [AGENT, whole("n", text("Hm."), parent="t"), user(output("t", "Seen.", failed))]
     end = SubagentEnd(id="t", agent="researcher", status=status)
     assert of_type(fed(*lines), SubagentEnd) == [end]
@@ -669,7 +669,7 @@ def test_a_subagent_in_the_background_outlives_the_result_of_its_call() -> None:
     assert answers(log) == ["Wait.", "Done."]
 
 
-def test_the_words_of_a_subagent_whose_call_nobody_saw_are_nested_too() -> None:
+def test_output_of_a_subagent_without_call_is_nested() -> None:
     assert of_type(fed(whole("n", text("Hm."), parent="t")), Text, SubagentStart) == [
         Text(id="n:0", scope=("t",), content="Hm.")
     ]
@@ -727,7 +727,7 @@ def test_a_task_that_is_only_running_is_interrupted_by_the_end() -> None:
     ]
 
 
-def test_the_end_of_a_task_that_nobody_began_is_raw() -> None:
+def test_end_of_an_unknown_task_is_raw() -> None:
     line = notified("task", summary="Seen.")
     assert fed(line) == [Raw(raw=line)]
 
@@ -745,7 +745,7 @@ def test_an_agent_without_a_call_is_a_step() -> None:
     assert fed(began) == [StepStart(id="a", kind="task", name="Watch")]
 
 
-def test_progress_belongs_to_whoever_makes_it() -> None:
+def test_progress_belongs_to_its_agent() -> None:
     def progress(task_id: str) -> Line:
         return system("task_progress", task_id=task_id, description="Reading")
 
@@ -774,7 +774,7 @@ def contents(event: StreamEvent) -> list[tuple[str, str]]:
     return [(item.content, item.status) for item in event.items]
 
 
-def test_todo_write_tells_the_whole_plan_and_what_changed() -> None:
+def test_todo_write_emits_the_whole_plan_and_the_changes() -> None:
     stages = [
         [("cook", "pending"), ("eat", "pending")],
         [("cook", "in_progress"), ("eat", "pending")],
@@ -896,7 +896,7 @@ NO_PLANS = [
 
 
 @pytest.mark.parametrize("lines", NO_PLANS, ids=lambda lines: json.dumps(lines)[:60])
-def test_what_is_no_plan_is_none(lines: Lines) -> None:
+def test_invalid_plan_is_ignored(lines: Lines) -> None:
     assert planned(*lines) == []
 
 
@@ -926,7 +926,7 @@ def test_a_request_in_a_message_that_streams_pauses_when_it_stops() -> None:
     ]
 
 
-def test_a_request_waits_until_the_input_of_its_call_is_told() -> None:
+def test_request_waits_for_the_input_of_its_call() -> None:
     told = whole("m", tool("ls", "t", path="."))
     assert last_of(*CALLING, asks("r", "t")) == []
     end = ToolUseEnd(id="t", input={"path": "."})
@@ -1044,7 +1044,7 @@ PDF: Line = {
 LINKED = {"type": "image", "source": {"type": "url", "url": "https://a.org/x.png"}}
 
 
-def test_an_image_is_a_file_and_is_told_once() -> None:
+def test_image_is_a_file_emitted_once() -> None:
     kept = {"type": "image", "file": {"type": "image/png", "base64": "aGk=", "size": 2}}
     line = user(output("t", [text("See:"), PNG]), tool_use_result=kept)
     assert last_of(NEEDS, line) == [
@@ -1075,11 +1075,11 @@ ODD_IMAGES: list[Any] = [
 
 
 @pytest.mark.parametrize("block", ODD_IMAGES, ids=str)
-def test_what_is_no_image_stays_where_it_is(block: Any) -> None:
+def test_other_content_stays_in_place(block: Any) -> None:
     assert last_of(NEEDS, user(output("t", [block]))) == [ToolResult(id="t", output=[block])]
 
 
-def test_a_tool_that_was_denied_says_so() -> None:
+def test_denied_tool_is_marked_as_denied() -> None:
     meta = [{"id": "t", "permission_decision": {"decision": "reject"}}]
     line = user(output("t", "No.", is_error=True), tool_result_meta=meta)
     assert last_of(NEEDS, line) == [ToolResult(id="t", output="No.", status="denied")]
@@ -1096,12 +1096,12 @@ def test_a_result_that_cannot_be_read_does_not_cost_the_others(odd: Any) -> None
     [7, [7], [{"id": []}], [{"id": "t", "permission_decision": 7}, {}], {"id": "t"}],
     ids=str,
 )
-def test_what_is_said_of_a_result_and_cannot_be_read_does_not_cost_it(meta: Any) -> None:
+def test_unreadable_details_of_a_result_do_not_lose_it(meta: Any) -> None:
     line = user(output("t"), tool_result_meta=meta)
     assert fed(line) == [ToolResult(id="t", output="done")]
 
 
-def test_a_session_that_does_not_say_that_it_failed_has_ended_well() -> None:
+def test_session_without_error_has_ended_normally() -> None:
     parser = get_parser("claude")
     [total, ended] = parser.feed(
         result(subtype=None, is_error=None, modelUsage={"claude": {"inputTokens": None}})
@@ -1136,12 +1136,12 @@ STRUCTURED: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("kept", "structured"), STRUCTURED)
-def test_what_the_program_keeps_of_a_result_comes_with_it(kept: Any, structured: Any) -> None:
+def test_programs_data_of_a_result_is_kept(kept: Any, structured: Any) -> None:
     line = user(output("t"), tool_use_result=kept)
     assert last_of(NEEDS, line) == [ToolResult(id="t", output="done", structured=structured)]
 
 
-def test_several_results_in_a_line_are_told_in_order() -> None:
+def test_several_results_in_a_line_are_emitted_in_order() -> None:
     both = whole("m", tool("ls", "t"), tool("ls", "u"))
     assert last_of(both, user(output("u", 1), output("t", 2))) == [
         ToolResult(id="u", output=1),
@@ -1160,7 +1160,7 @@ WORDS: list[Line] = [
 
 
 @pytest.mark.parametrize("line", WORDS)
-def test_what_the_program_tells_the_model_is_raw(line: Line) -> None:
+def test_messages_of_the_program_to_the_model_are_raw(line: Line) -> None:
     assert fed(line) == [Raw(raw=line, source=NOT_SHOWN)]
 
 
@@ -1315,7 +1315,7 @@ def test_a_response_to_the_sdk_is_not_shown() -> None:
     ],
     ids=str,
 )
-def test_a_broken_line_is_raw_and_says_what_is_wrong(line: Line) -> None:
+def test_broken_line_is_raw_with_the_reason(line: Line) -> None:
     [raw] = fed(line)
     assert isinstance(raw, Raw)
     assert raw.raw == line
@@ -1423,7 +1423,7 @@ def test_a_recording_is_understood_to_its_end(name: str) -> None:
 
 
 @each_recording
-def test_the_last_answer_of_a_recording_is_what_its_result_says(name: str) -> None:
+def test_last_answer_of_a_recording_equals_its_result(name: str) -> None:
     log = recorded(f"agent_{name}")
     said = [event for event in log if isinstance(event, Result) and not event.is_error]
     for results in said[-1:]:
@@ -1440,7 +1440,7 @@ def test_every_call_of_a_recording_that_ended_well_has_its_result(name: str) -> 
 
 
 @each_recording
-def test_a_line_of_text_says_what_its_value_says(name: str) -> None:
+def test_line_of_text_equals_its_value(name: str) -> None:
     by_value, by_line = get_parser("claude"), get_parser("claude")
     for value in values_of(f"agent_{name}"):
         assert by_line.feed_line(json.dumps(value).encode()) == by_value.feed(value)
@@ -1455,7 +1455,7 @@ def without(events: Events, *types: type[StreamEvent]) -> Events:
 
 
 @pytest.mark.parametrize("name", ["cut", "interrupt", "perm", "tasks"])
-def test_the_objects_of_the_sdk_say_what_the_lines_say(name: str) -> None:
+def test_sdk_objects_equal_the_lines(name: str) -> None:
     lines, objects = recorded(f"agent_{name}"), recorded(f"sdk_{name}")
     lost = (Raw, InputRequest, Paused)  # the SDK answers these itself
     denied = [e for e in lines if isinstance(e, ToolResult) and e.status == "denied"]
@@ -1544,7 +1544,7 @@ def test_an_unknown_object_is_raw(line: Line) -> None:
     ],
     ids=str,
 )
-def test_a_broken_object_is_raw_and_says_what_is_wrong(line: Line) -> None:
+def test_broken_object_is_raw_with_the_reason(line: Line) -> None:
     [raw] = fed(line)
     assert isinstance(raw, Raw)
     assert raw.raw == line

@@ -15,7 +15,7 @@ from mobox.parsers import frameworks
 from mobox.parsers.detection import LOOK_AT, detect
 from mobox.parsers.formats import having, kinds, prefixed
 from mobox.parsers.unsupported import UNSUPPORTED
-from recorded import RECORDINGS, each_recording
+from support.recordings import RECORDINGS, each_recording
 
 TEXT = {"type": "text", "data": {"content": "Hello"}}
 CHUNK: Any = {"choices": []}
@@ -194,7 +194,7 @@ def test_every_format_without_a_parser_has_lines_here() -> None:
     ],
     ids=str,
 )
-def test_what_looks_like_nothing_is_nothing(lines: list[Any]) -> None:
+def test_unrecognizable_lines_match_no_format(lines: list[Any]) -> None:
     assert detect(lines) is None
 
 
@@ -225,7 +225,7 @@ def test_only_the_first_lines_are_compared() -> None:
     assert found(*first, *[{"type": "RUN_STARTED"}] * 1000)[1] == "openai"
 
 
-def test_a_deep_agent_is_a_graph_one_line_of_which_says_so() -> None:
+def test_one_line_identifies_a_graph_as_a_deep_agent() -> None:
     line: dict[str, Any] = {"event": "on_chain_start", "run_id": "r", "name": "x", "metadata": {}}
     deep = {**line, "metadata": {"lc_versions": {"deepagents": "0.7.32"}}}
     assert found(line, line)[1] == "langchain"

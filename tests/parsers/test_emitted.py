@@ -191,7 +191,7 @@ OTHER_BLOCKS: list[tuple[str, Events]] = [
 
 
 @pytest.mark.parametrize("block", [CLAUDE_SIMPLIFIED, DEEPAGENTS, OTHER_BLOCKS])
-def test_the_documents_lines_mean_what_the_document_says(block: list[tuple[str, Events]]) -> None:
+def test_documents_lines_are_parsed_as_documented(block: list[tuple[str, Events]]) -> None:
     parser = Parser()
     assert [parser.feed(json.loads(raw)) for raw, _ in block] == [events for _, events in block]
 
@@ -861,7 +861,7 @@ def test_a_line_of_the_wrong_shape_is_raw(malformed: dict[str, Any]) -> None:
     assert str(event.source).startswith("malformed: ")
 
 
-def test_usage_of_the_wrong_shape_does_not_cost_the_end_that_it_is_told_with() -> None:
+def test_malformed_usage_does_not_lose_the_end() -> None:
     usage: dict[str, Any] = {"input_tokens": {}}
     raw, done = feed(line("done", usage=usage))
     assert isinstance(raw, Raw)
@@ -906,7 +906,7 @@ def test_every_event_type_can_be_a_line() -> None:
     assert all(lines.knows({"type": kind.value, "data": {}}) for kind in EventType)
 
 
-def test_an_event_told_as_itself_is_that_event() -> None:
+def test_event_emitted_as_itself_is_that_event() -> None:
     events: Events = [
         TextEnd(id="t", interrupted=True, scope=("c",)),
         InputRequest(id="r", kind="question", options=["a", "b"]),
@@ -956,7 +956,7 @@ def test_no_line_raises_and_every_event_can_be_stored(lines: list[dict[str, Any]
 
 
 @given(st.lists(any_lines, max_size=12))
-def test_every_run_of_lines_can_be_told(lines: list[dict[str, Any]]) -> None:
+def test_any_lines_give_a_complete_log(lines: list[dict[str, Any]]) -> None:
     lifecycle = Lifecycle("emitted")
     told = [event for parsed in feed(*lines) for event in lifecycle.feed(parsed)]
     told += lifecycle.close(Done(reason="stop"))

@@ -30,7 +30,7 @@ from mobox.events.transcript import fold
 from mobox.parsers import EmittedParser, EventParser, get_parser
 from mobox.parsers.claude import ClaudeParser, wire
 from mobox.parsers.claude.messages import Messages
-from recorded import FOLDER, recorded_log
+from support.recordings import FOLDER, recorded_log
 
 
 class Careless(EventParser):
@@ -102,7 +102,7 @@ def call(name: str, **given: Any) -> JSON:
     return {"type": "tool_use", "data": {"id": "t", "name": name, "input": given}}
 
 
-def test_a_plan_that_only_a_call_tells_is_told() -> None:
+def test_plan_of_a_call_alone_is_emitted() -> None:
     parser = EmittedParser()
     *_, plan = parser.feed(call("write_todos", todos=TODOS))
     assert plan == TodoCreate(items=PLAN)
@@ -112,13 +112,13 @@ def test_a_plan_that_only_a_call_tells_is_told() -> None:
     assert plan.item == "Look"
 
 
-def test_a_plan_that_a_line_told_before_is_not_told_again_by_the_call() -> None:
+def test_plan_emitted_by_a_line_is_not_repeated_by_the_call() -> None:
     parser = EmittedParser()
     parser.feed({"type": "todo_create", "data": {"items": TODOS}})
     assert len(parser.feed(call("write_todos", todos=TODOS))) == 2
 
 
-def test_a_thought_is_told_once_by_its_line_or_by_its_call() -> None:
+def test_thought_is_emitted_once_by_its_line_or_its_call() -> None:
     parser = EmittedParser()
     *_, thought = parser.feed(call("think_tool", thought="Hm"))
     assert thought == Thinking(content="Hm", source="think")
@@ -127,7 +127,7 @@ def test_a_thought_is_told_once_by_its_line_or_by_its_call() -> None:
     assert len(parser.feed(call("think_tool", thought="Hm"))) == 2
 
 
-def test_so_is_one_whose_line_comes_after_its_call() -> None:
+def test_thought_line_after_its_call_is_skipped_once() -> None:
     line = {"type": "think", "data": {"thought": "Hm"}}
     parser = EmittedParser()
     parser.feed(call("think_tool", thought="Hm"))
@@ -137,7 +137,7 @@ def test_so_is_one_whose_line_comes_after_its_call() -> None:
 
 
 @pytest.mark.parametrize("more", [{"data": {"thought": "Hm", "mood": "dark"}}, {"at": 7}])
-def test_what_else_such_a_line_says_is_kept(more: dict[str, JSON]) -> None:
+def test_other_fields_of_such_a_line_are_kept(more: dict[str, JSON]) -> None:
     line = {"type": "think", "data": {"thought": "Hm"}, **more}
     parser = EmittedParser()
     parser.feed(call("think_tool", thought="Hm"))
@@ -157,7 +157,7 @@ def started(message: str, *content: JSON) -> list[JSON]:
     return [start, *blocks]
 
 
-def test_a_plan_in_a_stream_without_results_is_what_the_call_says() -> None:
+def test_plan_without_results_is_the_input_of_the_call() -> None:
     tool = {"type": "tool_use", "id": "t", "name": "TodoWrite", "input": {"todos": TODOS}}
     *_, plan = claude(*started("m", tool), {"type": "content_block_stop", "index": 0})
     assert plan == TodoCreate(items=PLAN)
@@ -200,7 +200,7 @@ USED: list[tuple[str, JSON]] = [
 
 
 @pytest.mark.parametrize(("framework", "line"), USED, ids=str)
-def test_what_counts_sum_up_to_can_be_read_back(framework: str, line: JSON) -> None:
+def test_sums_of_counts_can_be_read_back(framework: str, line: JSON) -> None:
     [used] = [event for event in get_parser(framework).feed(line) if isinstance(event, Usage)]
     assert MOST in (used.input, used.output)
     assert StreamEvent.of("usage", used.data, id=used.id) == used
@@ -310,7 +310,7 @@ UNREAD: list[tuple[str, JSON]] = [
 
 
 @pytest.mark.parametrize(("framework", "line"), UNREAD, ids=str)
-def test_what_is_not_read_may_be_anything(framework: str, line: JSON) -> None:
+def test_unread_lines_may_be_anything(framework: str, line: JSON) -> None:
     events = get_parser(framework).feed(line)
     assert [event for event in events if isinstance(event, Raw)] == []
 

@@ -65,7 +65,7 @@ def of(kind: type[StreamEvent], events: list[StreamEvent]) -> list[Any]:
 # Chunks
 
 
-def test_a_block_is_what_parts_of_one_kind_say() -> None:
+def test_parts_of_one_kind_form_a_block() -> None:
     events = told(
         chunk({"text": "Hm", "thought": True}, {"text": "."}),
         chunk({"text": ".."}),
@@ -119,7 +119,7 @@ def snaked(value: Any) -> Any:
     }
 
 
-def test_the_use_of_an_answer_is_told_once_with_thoughts_in_its_output() -> None:
+def test_usage_of_an_answer_is_emitted_once_including_thoughts() -> None:
     used = {"promptTokenCount": 10, "toolUsePromptTokenCount": 5, "candidatesTokenCount": 3}
     events = told(
         chunk({"text": "a"}, usageMetadata={"promptTokenCount": 10}, modelVersion="g"),
@@ -185,14 +185,14 @@ def test_other_candidates_are_kept() -> None:
 
 
 @pytest.mark.parametrize("part", [{}, {"newThing": 1}, {"text": 7}, {"functionCall": {"args": 1}}])
-def test_a_part_that_is_not_understood_is_kept_and_the_others_are_told(part: Line) -> None:
+def test_unparsed_part_is_kept_and_the_others_are_emitted(part: Line) -> None:
     events = told(chunk({"text": "a"}, part, {"text": "b"}))
     assert of(Raw, events) == [Raw(raw=part, source="a part")]
     assert [event.delta for event in of(TextDelta, events)] == ["b"]
 
 
 @pytest.mark.parametrize("line", [7, {}, {"candidates": 7}, {"hello": 1}])
-def test_what_is_no_chunk_is_kept(line: Any) -> None:
+def test_unknown_chunk_is_kept(line: Any) -> None:
     assert of(Raw, told(line))[0].raw == line
 
 
@@ -251,7 +251,7 @@ def test_a_result_may_come_in_parts_and_with_files() -> None:
     ]
 
 
-def test_what_runs_at_the_provider() -> None:
+def test_hosted_tools_are_recognized() -> None:
     events = told(
         chunk({"executableCode": {"code": "1/0", "language": "PYTHON"}}),
         chunk({"codeExecutionResult": {"outcome": "OUTCOME_FAILED", "output": "oh"}}),
@@ -344,7 +344,7 @@ values = st.recursive(
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), values, min_size=1), st.booleans())
-def test_any_value_can_be_told_in_patches(value: dict[str, Any], in_pieces: bool) -> None:
+def test_any_value_can_be_sent_in_patches(value: dict[str, Any], in_pieces: bool) -> None:
     arguments, text = PartialArguments(), ""
     for path, leaf in leaves(value, "$"):
         whole = PartialArg(path, number_value=leaf if type(leaf) is int else None)
@@ -370,7 +370,7 @@ def leaves(value: Any, path: str) -> list[tuple[str, Any]]:
 # Sources
 
 
-def test_passages_are_cited_with_confidence_and_other_sources_told_once() -> None:
+def test_passages_are_cited_with_confidence_and_other_sources_emitted_once() -> None:
     grounding = {
         "groundingChunks": [
             {"web": {"uri": "https://example.org/a", "title": "A"}},
@@ -494,7 +494,7 @@ def test_arguments_that_break_off() -> None:
     assert of(ToolUseEnd, events) == [ToolUseEnd(id="c1", invalid='{"a')]
 
 
-def test_words_of_an_interaction_that_was_joined_in_the_middle_are_told() -> None:
+def test_text_of_an_interaction_joined_in_the_middle_is_emitted() -> None:
     thought = step("delta", 0, delta={"type": "thought_summary", "content": {"text": "Hm"}})
     words = [step("delta", 1, delta={"type": "text", "text": text}) for text in ("He", "llo")]
     strange = step("delta", 2, delta={"type": "arguments_delta", "arguments": "{}"})
@@ -564,7 +564,7 @@ def test_the_simplified_lines_of_the_document() -> None:
     ]
 
 
-def test_a_chunk_that_says_more_is_read_the_short_way() -> None:
+def test_chunk_with_extra_fields_takes_the_fast_path() -> None:
     parser, more = get_parser("gemini"), chunk({"text": "more"}, usageMetadata={"x": 1})
     raw = json.dumps(more).encode()
     assert parser.more(raw) is None

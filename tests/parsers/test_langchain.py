@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from grammar_log import legal_log
 from mobox import Recorder, StreamEvent, get_parser
 from mobox.events import (
     Custom,
@@ -39,7 +38,8 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from trees import Tree, tree_of
+from support.grammar_log import legal_log
+from support.run_trees import Tree, tree_of
 
 Line = dict[str, Any]
 Events = list[StreamEvent]
@@ -167,7 +167,7 @@ def test_a_run_is_the_same_in_each_of_its_streams(names: tuple[str, ...]) -> Non
 
 
 @pytest.mark.parametrize("name", SAME["deep"])
-def test_a_deep_agent_is_told_with_its_plan_agents_thoughts_and_files(name: str) -> None:
+def test_deep_agent_emits_plan_subagents_thoughts_and_files(name: str) -> None:
     log, tree = replayed(name)
     assert list(tree.turns) == [(), ("toolu_ta",), ("toolu_tb",)]
     assert tree.text() == "Planning.Delegating.# Research Report\n\nA and B agree."
@@ -198,7 +198,7 @@ def test_a_deep_agent_is_told_with_its_plan_agents_thoughts_and_files(name: str)
 
 
 @pytest.mark.parametrize("name", SAME["hitl"])
-def test_an_approval_is_asked_once_and_the_run_waits(name: str) -> None:
+def test_approval_is_requested_once_and_the_run_waits(name: str) -> None:
     log, tree = replayed(name)
     assert tree.asked == [("approval", "toolu_h1")]
     [request] = of(InputRequest, log)
@@ -220,7 +220,7 @@ def test_only_the_recorders_own_words_are_not_understood(path: Path) -> None:
     }
 
 
-def test_a_bare_model_tells_the_same_in_both_of_its_streams() -> None:
+def test_model_emits_the_same_events_in_both_streams() -> None:
     protocol, pieces = (replayed(f"langchain/{name}_everything") for name in ("protocol", "chunks"))
     for log, tree in (protocol, pieces):
         cited = [source for source in of(Source, log) if not source.id.startswith("srvtoolu")]
@@ -281,7 +281,7 @@ def test_the_inputs_of_parallel_calls_may_take_turns() -> None:
     assert {end.id: end.input for end in of(ToolUseEnd, log)} == {"a": {"x": 1}, "b": {"y": 2}}
 
 
-def test_an_input_that_is_no_json_is_told_as_it_came() -> None:
+def test_invalid_json_input_is_emitted_unchanged() -> None:
     log = recorded(
         begin(),
         block(0, "tool_call_chunk", id="a", name="ls", args=""),
@@ -329,7 +329,7 @@ def test_a_command_is_its_message_its_plan_and_its_state() -> None:
     assert len(of(TodoCreate, log)) == 1
 
 
-def test_a_plan_is_told_by_what_changed() -> None:
+def test_plan_is_sent_as_changes() -> None:
     def written(*statuses: str) -> Line:
         todos = [{"content": f"step {n}", "status": s} for n, s in enumerate(statuses)]
         return {"ns": [], "mode": "updates", "data": {"tools": {"todos": todos}}}
@@ -346,7 +346,7 @@ def test_a_plan_is_told_by_what_changed() -> None:
     assert of(TodoDone, log)[0].item == "step 0"
 
 
-def test_a_child_may_speak_before_its_start_is_told() -> None:
+def test_child_may_emit_before_its_start_is_emitted() -> None:
     child = "tools:1"
     cause = {"type": "toolCall", "tool_call_id": "a"}
     log = recorded(
@@ -370,7 +370,7 @@ def test_a_child_may_speak_before_its_start_is_told() -> None:
     assert of(Text, log) == [Text(id="m2:0", scope=("a",))]
 
 
-def test_a_graph_that_no_call_spawned_speaks_for_its_parent() -> None:
+def test_graph_without_a_call_emits_for_its_parent() -> None:
     node = "research:1"
     log = recorded(
         event("lifecycle", {"event": "started", "namespace": [node], "graph_name": "research"}),
@@ -453,7 +453,7 @@ def test_some_exceptions_are_ends_of_their_own(name: str, reason: DoneReason) ->
     assert log[-1] == Done(reason=reason, native=name)
 
 
-def test_what_was_raised_ends_the_run() -> None:
+def test_raised_exception_ends_the_run() -> None:
     raised = {"_exception": "ValueError", "str": "boom"}
     log = recorded(
         begin(),
@@ -474,7 +474,7 @@ def test_a_message_that_breaks_off_is_cut() -> None:
     ]
 
 
-def test_an_interrupt_is_asked_of_people_in_each_of_its_forms() -> None:
+def test_interrupt_is_a_request_in_each_of_its_forms() -> None:
     ask = {"id": "i1", "value": "Which city?"}
     requested = event("input.requested", {"interrupt_id": "i2", "payload": {"question": "Sure?"}})
     state = event("values", {"messages": []}, interrupts=[ask])
@@ -515,7 +515,7 @@ OLD_FLAGS = {"allow_accept": True, "allow_edit": True, "allow_ignore": False, "a
         ([{"action_request": OLD_ACTION}], ()),
     ],
 )
-def test_what_may_be_decided_about_a_call_is_told(value: Any, allowed: tuple[str, ...]) -> None:
+def test_allowed_decisions_of_a_call_are_sent(value: Any, allowed: tuple[str, ...]) -> None:
     actions = {"action_requests": [{"name": "rm", "args": {"path": "/x"}}]}
     whole = {**actions, **value} if isinstance(value, dict) else value
     messages = {"messages": [ai(tool_calls=[called("a", "rm", path="/x")])]}
@@ -524,7 +524,7 @@ def test_what_may_be_decided_about_a_call_is_told(value: Any, allowed: tuple[str
     assert (request.tool_call_id, request.allowed) == ("a", allowed)
 
 
-def test_a_breakpoint_before_the_tools_asks_about_the_calls() -> None:
+def test_breakpoint_before_tools_requests_approval_of_the_calls() -> None:
     calls = [called("a", "rm")]
     log = recorded(
         ["updates", {"model": {"messages": [ai(tool_calls=calls)]}}],
@@ -534,7 +534,7 @@ def test_a_breakpoint_before_the_tools_asks_about_the_calls() -> None:
     assert isinstance(log[-1], Paused)
 
 
-def test_what_is_said_after_a_pause_does_not_end_the_run() -> None:
+def test_events_after_a_pause_do_not_end_the_run() -> None:
     interrupt = {"id": "i", "value": "Go on?"}
     log = recorded(["updates", {"__interrupt__": [interrupt]}], ["custom", {"progress": 1}])
     assert [type(event) for event in log[1:]] == [InputRequest, Paused, Custom, Paused]
@@ -553,7 +553,7 @@ RESUMED = [
 ]
 
 
-def test_a_call_of_the_past_is_told_when_it_runs() -> None:
+def test_past_call_is_emitted_when_it_runs() -> None:
     told = fed(*RESUMED)
     assert told == [
         Start(framework="langchain"),
@@ -563,7 +563,7 @@ def test_a_call_of_the_past_is_told_when_it_runs() -> None:
     ]
 
 
-def test_a_later_leg_tells_only_the_result_since_the_log_has_the_call() -> None:
+def test_later_attempt_emits_only_the_result() -> None:
     assert fed(*RESUMED, prefix="2.")[1:] == [ToolResult(id="a", output="gone")]
 
 
@@ -604,7 +604,7 @@ def test_a_part_may_come_in_any_form(form: Any) -> None:
 
 
 @pytest.mark.parametrize("mode", ["updates", "values"])
-def test_a_message_that_was_not_streamed_is_told_whole(mode: str) -> None:
+def test_unstreamed_message_is_emitted_whole(mode: str) -> None:
     state = {
         "messages": [ai(content=[{"type": "text", "text": "Hi"}], tool_calls=[called("a", "ls")])]
     }
@@ -619,7 +619,7 @@ def test_a_message_that_was_not_streamed_is_told_whole(mode: str) -> None:
     assert tree.calls["a"]["output"] == "done"
 
 
-def test_an_agent_is_found_by_its_task_where_nobody_says_which_call_it_is_for() -> None:
+def test_agent_without_a_call_id_is_found_by_its_task() -> None:
     calls = [
         called("a", "task", description="find A", subagent_type="scout"),
         called("b", "task", description="find B", subagent_type="scout"),
@@ -682,7 +682,7 @@ def test_a_providers_name_that_comes_up_late_is_the_same_message() -> None:
     assert log[-1] == Done(reason="stop")
 
 
-def test_the_rest_of_the_state_is_told_when_it_changes() -> None:
+def test_rest_of_the_state_is_sent_when_it_changes() -> None:
     log = recorded(
         ["values", {"messages": [], "topic": None}],
         ["values", {"messages": [], "topic": "tea"}],
@@ -719,7 +719,7 @@ def test_a_tools_call_is_found_through_its_parent() -> None:
     assert of(Custom, log) == [Custom(name="progress", value={"done": 1})]
 
 
-def test_a_tool_that_no_model_called_is_told_as_well() -> None:
+def test_tool_run_without_a_model_call_is_emitted() -> None:
     log = recorded(
         on("on_tool_start", "t1", name="ls", input={"path": "/"}),
         on("on_tool_end", "t1", name="ls", output="etc"),
@@ -738,7 +738,7 @@ def test_a_retriever_is_a_search_with_its_sources() -> None:
     assert of(Source, log) == [Source(id="s", url="https://a.b/", title="T", cited_text="Tea.")]
 
 
-def test_a_node_that_hands_on_an_old_message_tells_nothing() -> None:
+def test_node_that_forwards_an_old_message_emits_nothing() -> None:
     old = ai("old", "Said long ago.")
     stream = on("on_chain_stream", "n", "root", name="gate", chunk={"messages": [old]})
     stream["metadata"] = {"langgraph_node": "gate"}
@@ -832,7 +832,7 @@ def test_content_may_come_in_any_form(
     assert tree_of(recorded(write(content=content, **beside))).turns == {(): [said]}
 
 
-def test_images_are_files_and_what_nobody_knows_is_kept() -> None:
+def test_images_are_files_and_unknown_parts_are_kept() -> None:
     image = {"type": "image", "base64": "aGk=", "mime_type": "image/gif"}
     link = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
     odd = {"type": "hologram"}
@@ -883,11 +883,11 @@ def test_every_provider_has_its_own_word_for_the_end(native: str, reason: DoneRe
         {"_sum": {}},
     ],
 )
-def test_what_is_not_understood_is_kept(line: Any) -> None:
+def test_unparsed_content_is_kept(line: Any) -> None:
     assert fed(line) == [Raw(raw=line)]
 
 
-def test_what_is_malformed_is_kept_with_its_reason() -> None:
+def test_malformed_line_is_kept_with_its_reason() -> None:
     [raw] = of(Raw, fed(event("tools", {"event": "tool-started"})))
     assert "tool_call_id" in raw.source
 
@@ -913,7 +913,7 @@ def test_the_simplified_lines_are_read_too() -> None:
     ],
     ids=str,
 )
-def test_a_providers_own_tool_that_failed_says_so(output: Any, status: str) -> None:
+def test_failed_hosted_tool_is_marked_as_failed(output: Any, status: str) -> None:
     block = {"type": "bash_code_execution_tool_result", "tool_use_id": "t", "content": output}
     [result] = [event for event in fed(ai(content=[block])) if isinstance(event, ToolResult)]
     assert (result.status, result.output) == (status, output)
@@ -933,7 +933,7 @@ def printed_at(place: int, recording: list[bytes]) -> Events:
 
 
 @pytest.mark.parametrize("name", ["callbacks", "parts", "protocol"])
-def test_thought_that_a_think_tool_prints_is_told_once_in_its_scope(name: str) -> None:
+def test_thought_printed_by_a_think_tool_is_emitted_once_in_its_scope(name: str) -> None:
     recording = (RECORDINGS / f"deepagents/{name}.jsonl").read_bytes().splitlines(keepends=True)
     mentions = [place for place, line in enumerate(recording) if b"toolu_th1" in line]
     for place in range(mentions[0] + 1, mentions[-1] + 1):
@@ -943,7 +943,7 @@ def test_thought_that_a_think_tool_prints_is_told_once_in_its_scope(name: str) -
         assert not [raw for raw in of(Raw, told) if raw.source == "told before"]
 
 
-def test_same_thought_of_two_calls_is_told_for_each() -> None:
+def test_same_thought_of_two_calls_is_emitted_for_each() -> None:
     calls = [{"id": name, "name": "think_tool", "args": {"thought": "Hm"}} for name in "ab"]
     line = {"type": "think", "data": {"thought": "Hm"}}
     for lines in ([ai(tool_calls=calls), line, line], [line, line, ai(tool_calls=calls)]):

@@ -64,12 +64,12 @@ def left(**more: Any) -> Line:
     return {"__result__": True, "interruptions": [], **more}
 
 
-def test_both_names_read_the_same_and_tell_their_own() -> None:
+def test_both_names_parse_the_same_and_keep_their_name() -> None:
     assert get_parser("openai-agents").feed(AGENT) == [Start(framework="openai-agents", agent="a")]
     assert get_parser("openai").feed(AGENT) == [Start(framework="openai", agent="a")]
 
 
-def test_what_run_items_repeat_is_told_once() -> None:
+def test_repetitions_in_run_items_are_emitted_once() -> None:
     said = run(*CALLED, output(21), *ANSWERED, left(final_output="Hi", current_turn=2))
     assert [start.id for start in of(ToolUseStart, said)] == ["c"]
     assert of(ToolResult, said) == [ToolResult(id="c", output=21)]
@@ -78,7 +78,7 @@ def test_what_run_items_repeat_is_told_once() -> None:
     assert said[-1] == Done(reason="stop", native="completed")
 
 
-def test_run_items_are_told_where_nothing_is_streamed() -> None:
+def test_run_items_are_emitted_where_nothing_is_streamed() -> None:
     items = [
         line for line in [*CALLED, output(21), *ANSWERED] if line["type"] != "raw_response_event"
     ]
@@ -111,7 +111,7 @@ def test_a_hand_off_is_a_call_with_a_result() -> None:
         ("An error occurred while running the tool. Please try again.", "error"),
     ],
 )
-def test_the_words_of_the_sdk_tell_what_came_of_a_call(told: str, status: str) -> None:
+def test_messages_of_the_sdk_give_the_status_of_a_call(told: str, status: str) -> None:
     assert of(ToolResult, run(*CALLED, output(told)))[0].status == status
 
 
@@ -124,14 +124,14 @@ def test_a_call_that_a_person_is_to_approve_pauses_the_run() -> None:
     ]
 
 
-def test_a_request_about_a_call_that_nobody_told_of_tells_it() -> None:
+def test_request_about_an_unknown_call_emits_the_call() -> None:
     asked = {"raw_item": {"call_id": "x", "name": "g", "arguments": '{"a": 1}'}}
     said = run(AGENT, left(interruptions=[asked]))
     assert of(ToolUseStart, said) == [ToolUseStart(id="x", name="g")]
     assert of(ToolUseEnd, said) == [ToolUseEnd(id="x", input={"a": 1})]
 
 
-def test_a_hosted_call_that_is_asked_for_twice_is_asked_for_once() -> None:
+def test_hosted_call_requested_twice_is_requested_once() -> None:
     item = {"id": "q", "name": "ask", "arguments": "{}", "server_label": "s"}
     asked = {"call_id": "q", "raw": item}
     request = {**done(0, "mcp_approval_request", **item)}
@@ -147,7 +147,7 @@ def test_a_hosted_call_that_is_asked_for_twice_is_asked_for_once() -> None:
     assert of(Paused, said) == [Paused(request_ids=("q",))]
 
 
-def test_an_answer_that_the_program_gives_is_told() -> None:
+def test_answer_by_the_program_is_emitted() -> None:
     answer = {"approval_request_id": "q", "approve": False}
     said = run(AGENT, ran("mcp_approval_response_item", answer))
     assert of(InputResponse, said) == [InputResponse(id="q", decision="denied")]
@@ -170,7 +170,7 @@ def test_an_exception_is_how_the_run_ended(name: str, reason: DoneReason) -> Non
     assert of(Result, said)[0].is_error is (reason == "error")
 
 
-def test_an_error_that_the_api_told_is_not_told_again() -> None:
+def test_error_of_the_api_is_not_repeated() -> None:
     raised = {"__exception__": "ModelBehaviorError", "message": "busy"}
     said = run(AGENT, raw(created()), raw({"type": "error", "message": "busy"}), raised)
     assert of(Raw, said) == [Raw(raw=raised, source="told before")]
@@ -200,7 +200,7 @@ def test_the_use_of_the_whole_run_comes_with_what_it_leaves() -> None:
 
 
 @pytest.mark.parametrize("told", [{"call_id": "c", "name": "f"}, "f", {"name": "f"}])
-def test_an_agent_that_is_a_tool_speaks_in_the_scope_of_its_call(told: Any) -> None:
+def test_agent_as_tool_emits_in_the_scope_of_its_call(told: Any) -> None:
     def inner(line: Line) -> Line:
         return {"event": line, "agent": {"name": "b"}, "tool_call": told}
 
@@ -214,7 +214,7 @@ def test_an_agent_that_is_a_tool_speaks_in_the_scope_of_its_call(told: Any) -> N
 @pytest.mark.parametrize(
     "origin", [{"type": "agent_as_tool", "agent_name": "b"}, "ToolOrigin(agent_name='b')"]
 )
-def test_where_a_tool_comes_from_tells_that_it_is_an_agent(origin: Any) -> None:
+def test_origin_of_a_tool_marks_it_as_an_agent(origin: Any) -> None:
     item = ran("tool_call_item", {**CALL, "arguments": '{"input": "do"}'}, tool_origin=origin)
     said = run(*CALLED[:-1], item)
     assert of(SubagentStart, said) == [SubagentStart(id="c", agent="b", task="do")]

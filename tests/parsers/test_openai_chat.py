@@ -66,13 +66,13 @@ def test_a_stream_without_a_finish_reason_proposes_no_end() -> None:
     assert of(Done, run(chunk({"content": "x"}))) == []
 
 
-def test_a_refusal_ends_a_run_that_says_it_stopped() -> None:
+def test_refusal_overrides_a_stop_reason() -> None:
     said = run(chunk({"refusal": "No."}), chunk({}, "stop"))
     assert of(Text, said) == [Text(id="c:0", kind="refusal")]
     assert said[-1] == Done(reason="refusal", native="stop")
 
 
-def test_calls_that_are_handed_over_end_a_run_that_says_it_stopped() -> None:
+def test_handed_over_calls_override_a_stop_reason() -> None:
     said = run(call(0, "{}", id="a", name="f"), chunk({}, "stop"))
     assert said[-1] == Done(reason="tool", native="stop")
 
@@ -127,7 +127,7 @@ def test_the_text_of_a_custom_call_is_a_json_string_also_before_it_has_a_name() 
     assert of(ToolUseEnd, said) == [ToolUseEnd(id="a", input='"a\nb')]
 
 
-def test_a_call_that_never_gets_a_name_is_told_at_the_end() -> None:
+def test_call_without_a_name_is_emitted_at_the_end() -> None:
     assert of(ToolUseStart, run(call(0, "{", id="a"))) == [ToolUseStart(id="a", name="unknown")]
 
 
@@ -147,7 +147,7 @@ def test_dialects_of_reasoning_are_thoughts(field: str) -> None:
     assert text_of(said) == "So"
 
 
-def test_a_thought_that_comes_under_two_names_is_told_once() -> None:
+def test_thought_under_two_names_is_emitted_once() -> None:
     details = [{"type": "reasoning.text", "text": "Hm"}]
     said = fed(chunk({"reasoning_content": "Hm", "reasoning": "Hm", "reasoning_details": details}))
     assert of(ThinkingDelta, said) == [ThinkingDelta(id="c:0", delta="Hm")]
@@ -158,7 +158,7 @@ def test_details_of_a_thought_are_its_words_where_nothing_else_is() -> None:
     assert of(ThinkingDelta, fed(chunk({"reasoning_details": details})))[0].delta == "Hm"
 
 
-def test_signatures_are_kept_for_whoever_sends_the_history_back() -> None:
+def test_signatures_are_kept_for_sending_the_history_back() -> None:
     detail = {"type": "reasoning.encrypted", "data": "x"}
     said = fed(chunk({"reasoning_details": [detail]}), chunk({}, "stop"))
     assert of(ThinkingEnd, said)[0].provider == {"openai": {"reasoning_details": [detail]}}
@@ -178,7 +178,7 @@ def test_pages_that_cannot_be_read_do_not_cost_the_words(field: str) -> None:
 
 
 @pytest.mark.parametrize("part", [{"type": "hologram"}, 7], ids=str)
-def test_a_part_of_content_that_nobody_knows_is_raw_and_the_others_are_told(part: Any) -> None:
+def test_unknown_content_part_is_raw_and_the_others_are_emitted(part: Any) -> None:
     hello = {"type": "text", "text": "Hello"}
     said = run(chunk({"content": [hello, part, "!"]}), chunk({}, "stop"))
     assert of(Raw, said) == [Raw(raw=part)]
@@ -222,7 +222,7 @@ def test_usage_that_cannot_be_read_does_not_cost_the_words(usage: Any) -> None:
     assert said[-1] == Done(reason="stop", native="stop")
 
 
-def test_a_cost_may_be_told_with_what_it_is_made_of() -> None:
+def test_cost_may_include_its_breakdown() -> None:
     cost = {"input_tokens_cost": 0.1, "request_cost": 0.4, "total_cost": 0.5}
     [used] = of(Usage, fed(chunk({"content": "Hi"}, usage={"prompt_tokens": 3, "cost": cost})))
     assert (used.input, used.cost_usd) == (3, 0.5)
@@ -252,7 +252,7 @@ def test_reasoning_that_is_counted_beside_the_output_is_added_to_it() -> None:
     assert of(Usage, fed(chunk({}, "stop", usage=usage)))[0].output == 12
 
 
-def test_a_chunk_after_the_end_that_says_nothing_begins_nothing() -> None:
+def test_empty_chunk_after_the_end_starts_nothing() -> None:
     last = {**chunk({"content": ""}, "stop"), "id": "other"}
     assert len(of(StepStart, fed(chunk({"content": "x"}), chunk({}, "stop"), last))) == 1
 
@@ -290,13 +290,13 @@ def test_an_error_at_the_end_is_how_the_run_ended() -> None:
     assert recorder.close()[-1].event == Done(reason="error")
 
 
-def test_pages_that_every_chunk_repeats_are_told_once() -> None:
+def test_pages_repeated_by_every_chunk_are_emitted_once() -> None:
     pages = ["https://a.example"]
     said = fed(chunk({"content": "x"}, citations=pages), chunk({"content": "y"}, citations=pages))
     assert of(Source, said) == [Source(id="c:0", url="https://a.example")]
 
 
-def test_a_tool_of_the_provider_is_told_when_it_begins_and_when_it_ends() -> None:
+def test_hosted_tool_is_emitted_at_its_start_and_end() -> None:
     begun = {"index": 0, "type": "search", "arguments": '{"q": 1}'}
     said = fed(
         chunk({"executed_tools": [begun]}), chunk({"executed_tools": [{**begun, "output": "o"}]})
@@ -316,7 +316,7 @@ def test_sound_is_one_file_and_its_words_are_the_answer() -> None:
     assert text_of(said) == "Hi"
 
 
-def test_a_delta_that_says_nothing_we_know_is_raw() -> None:
+def test_unknown_delta_is_raw() -> None:
     line = chunk({"hologram": "x"})
     assert fed(line) == [Raw(raw=line)]
 
@@ -376,12 +376,12 @@ def test_older_completion_that_comes_at_once_is_text() -> None:
     assert said[-1] == Done(reason="length", native="length")
 
 
-def test_text_beside_a_delta_is_told_once() -> None:
+def test_text_beside_a_delta_is_emitted_once() -> None:
     both = {"index": 0, "delta": {"content": "Hi"}, "text": "Hi"}
     last = {"index": 0, "delta": {"content": ""}, "text": "", "finish_reason": "stop"}
     said = run({"id": "c", "choices": [both]}, {"id": "c", "choices": [last]})
     assert text_of(said) == "Hi"
 
 
-def test_text_beside_an_empty_delta_is_told() -> None:
+def test_text_beside_an_empty_delta_is_emitted() -> None:
     assert text_of(run({"id": "c", "choices": [{"delta": {}, "text": "Hi"}]})) == "Hi"

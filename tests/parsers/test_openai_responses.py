@@ -142,7 +142,7 @@ def test_a_response_is_a_turn() -> None:
 
 
 @pytest.mark.parametrize("odd", [{"type": "hologram"}, {"id": "i9"}, 7], ids=str)
-def test_an_item_that_nobody_knows_costs_neither_the_others_nor_the_end(odd: Any) -> None:
+def test_unknown_item_loses_neither_the_others_nor_the_end(odd: Any) -> None:
     hello = {"type": "message", "content": [{"type": "output_text", "text": "Hello"}]}
     said = run(created(), ended(output=[odd, hello]))
     assert [raw.raw for raw in of(Raw, said)] == [odd]
@@ -180,12 +180,12 @@ def test_an_item_is_known_by_its_index_and_not_by_its_id() -> None:
     assert len(of(Text, said)) == len(of(TextEnd, said)) == 1
 
 
-def test_what_was_not_streamed_is_told_when_its_item_is_done() -> None:
+def test_unstreamed_content_is_emitted_when_its_item_is_done() -> None:
     content = [{"type": "output_text", "text": "Hi", "annotations": []}]
     assert text_of(fed(created(), done(0, "message", content=content))) == "Hi"
 
 
-def test_items_that_come_with_the_end_alone_are_told() -> None:
+def test_items_that_come_only_with_the_end_are_emitted() -> None:
     content = [{"type": "output_text", "text": "Hi", "annotations": []}]
     said = fed(created(), ended(output=[{"type": "message", "id": "i", "content": content}]))
     assert text_of(said) == "Hi"
@@ -196,7 +196,7 @@ def test_items_with_the_same_id_get_names_of_their_own() -> None:
     assert [text.id for text in of(Text, said)] == ["i0:0", "i0~2:0"]
 
 
-def test_commentary_and_refusals_are_told_apart_from_answers() -> None:
+def test_commentary_and_refusals_are_distinguished_from_answers() -> None:
     refusal = {**event("refusal.delta", 1, content_index=0, delta="No")}
     said = fed(created(), added(0, "message", phase="commentary"), TEXT, refusal)
     assert [text.kind for text in of(Text, said)] == ["commentary", "refusal"]
@@ -217,7 +217,7 @@ def test_every_summary_is_a_thought_and_the_last_has_the_encrypted_form() -> Non
     assert [end.provider for end in of(ThinkingEnd, said)] == [None, state]
 
 
-def test_a_thought_that_nobody_may_read_is_redacted() -> None:
+def test_hidden_thought_is_redacted() -> None:
     said = fed(created(), added(0, "reasoning"), done(0, "reasoning", encrypted_content="secret"))
     assert of(Thinking, said) == [Thinking(id="i0", redacted=True)]
     assert of(ThinkingEnd, said)[0].provider["openai"]["encrypted_content"] == "secret"
@@ -327,7 +327,7 @@ def test_results_of_a_file_search_are_sources_with_scores() -> None:
     assert of(Source, said) == [source]
 
 
-def test_annotations_are_citations_and_told_once() -> None:
+def test_annotations_are_citations_emitted_once() -> None:
     cited = {"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": 1}
     content = [{"type": "output_text", "text": "Hi", "annotations": [cited]}]
     told = event("output_text.annotation.added", content_index=0, annotation=cited)
@@ -346,7 +346,7 @@ def test_input_that_is_plain_text_is_streamed_as_json() -> None:
     assert of(ToolUseEnd, said) == [ToolUseEnd(id="c", input='a "b"')]
 
 
-def test_what_commands_print_is_told_as_a_whole_each_time() -> None:
+def test_command_output_is_sent_whole_each_time() -> None:
     def more(stdout: str) -> Line:
         return event(
             "shell_call_output_content.delta", 1, command_index=0, delta={"stdout": stdout}
@@ -373,7 +373,7 @@ def test_an_approval_pauses_the_run_when_its_response_is_complete() -> None:
     assert said[-1] == Paused(request_ids=("i0",))
 
 
-def test_a_call_that_was_approved_is_the_one_that_was_asked_for() -> None:
+def test_approved_call_is_the_requested_one() -> None:
     asked = {"name": "ask", "arguments": "{}", "server_label": "s"}
     answer = {"approval_request_id": "i0", "approve": True}
     approved = {**asked, "approval_request_id": "i0", "output": "42"}
@@ -394,7 +394,7 @@ def test_a_call_that_was_approved_is_the_one_that_was_asked_for() -> None:
     assert said[-1] == Done(reason="stop", native="completed")
 
 
-def test_a_call_that_was_approved_in_another_leg_tells_only_its_result() -> None:
+def test_call_approved_in_an_earlier_attempt_emits_only_its_result() -> None:
     call = {"name": "ask", "arguments": "{}", "output": "42", "approval_request_id": "q"}
     said = fed(created(), added(0, "mcp_call", **call), done(0, "mcp_call", **call), prefix="2.")
     assert of(ToolUseStart, said) == []
@@ -409,12 +409,12 @@ def test_a_call_that_was_approved_in_another_leg_tells_only_its_result() -> None
         (None, "length", "length"),
     ],
 )
-def test_an_incomplete_response_says_why(details: Any, reason: DoneReason, native: str) -> None:
+def test_incomplete_response_has_its_reason(details: Any, reason: DoneReason, native: str) -> None:
     said = run(created(), TEXT, ended("incomplete", incomplete_details=details))
     assert said[-1] == Done(reason=reason, native=native)
 
 
-def test_a_failure_is_told_once() -> None:
+def test_failure_is_reported_once() -> None:
     problem = {"code": "server_error", "message": "busy"}
     said = run(created(), {"type": "error", "error": problem}, ended("failed", error=problem))
     assert [error.message for error in of(Error, said)] == ["busy"]

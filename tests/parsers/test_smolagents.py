@@ -93,7 +93,7 @@ def test_calls_without_an_id_are_counted_and_none_twice() -> None:
     assert [e.id for e in of(ToolUseStart, events)] == ["p.step_1:call_1", "p.step_1:call_2"]
 
 
-def test_a_streamed_plan_is_taken_back_and_told_as_a_plan() -> None:
+def test_streamed_plan_is_retracted_and_sent_as_a_plan() -> None:
     events = told(delta("1. look\n2. answer"), line("PlanningStep", plan="1. look\n2. answer"))
     assert of(Retract, events) == [Retract(blocks=("step_1:1",), reason="plan")]
     assert of(Thinking, events)[-1] == Thinking(
@@ -131,7 +131,7 @@ def test_a_step_that_comes_twice_reached_the_limit() -> None:
     assert events[-1] == Done(reason="max_turns")
 
 
-def test_usage_that_is_said_twice_is_told_once() -> None:
+def test_repeated_usage_is_emitted_once() -> None:
     usage = {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
     events = told(
         delta("hm", token_usage=usage), line("ActionStep", step_number=1, token_usage=usage)
@@ -227,14 +227,14 @@ def test_two_agents_that_one_piece_of_code_calls_are_two() -> None:
     assert of(Thinking, events)[0].scope == ("c:3", "d:4")
 
 
-def test_what_is_no_line_of_smolagents_is_kept() -> None:
+def test_foreign_line_is_kept() -> None:
     unknown: list[Any] = [line("SystemPromptStep"), line("TaskStep", task="x"), {"type": []}, 7]
     events = told(*unknown, delta("hm"))
     assert [event.raw for event in of(Raw, events)] == unknown
     assert told(line("ActionStep", step_number="one"))[1].type == "raw"
 
 
-def test_a_line_that_says_more_is_read_the_short_way() -> None:
+def test_line_with_extra_fields_takes_the_fast_path() -> None:
     parser = get_parser("smolagents")
     more = json.dumps(delta("more", tool_calls=None, token_usage=None)).encode()
     assert parser.more(more) is None

@@ -19,7 +19,7 @@ from mobox.errors import UnknownSandbox
 from mobox.events.turn import Turn
 from mobox.sandbox import Job, Status, get_sandbox, keeper, known
 from mobox.sandbox.process import AGENT_PATH, KeptProcess, ProcessSandbox, environment
-from waiting import until
+from support.waiting import until
 
 INSPECT = """
 import json, os, resource, signal, sys
@@ -94,7 +94,7 @@ def test_an_agent_sees_only_what_is_written_down(
     assert expected <= env.keys() <= expected | may_be
 
 
-def test_what_mobox_says_cannot_be_overruled(tmp_path: Path) -> None:
+def test_events_of_mobox_cannot_be_overridden(tmp_path: Path) -> None:
     env = {"MOBOX_STATE": "/", "MOBOX_EMIT": "0", "PYTHONPATH": "/mine", "HOME": None}
     job = Job(argv=("true",), folder=tmp_path, state=tmp_path / "state", env=env)
     made = environment(job, {"HOME": "/root"})
@@ -214,7 +214,7 @@ async def test_one_that_waits_for_a_folder_can_be_ended(tmp_path: Path, how: str
         close(process)
 
 
-def test_where_no_folder_can_be_locked_nobody_waits() -> None:
+def test_descriptor_without_locks_counts_as_locked() -> None:
     readable, writable = os.pipe()
     os.close(writable)
     os.close(readable)

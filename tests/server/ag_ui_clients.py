@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import httpx
 
-from ai_sdk_client import NodeProcess
 from server.live_server import LiveServer
+from support.ai_sdk_client import NodeProcess
 
 Json = dict[str, Any]
 

@@ -9,12 +9,12 @@ from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, c
 from pathlib import Path
 
 from mobox.storage.postgres.database import connector, open_database
-from postgres_server import PostgresServer, running_postgres
 from server.audit import install, named
 from server.live_server import LIMIT, LiveServer, live_server, reserved_port
 from server.live_worker import Worker, live_worker
 from server.scripted_agent import write_agent
-from valkey_server import Valkey, running_valkey
+from support.postgres_server import PostgresServer, running_postgres
+from support.valkey_server import Valkey, running_valkey
 
 LEASE = 3
 """Seconds: as few as a busy machine does not take for a death."""

@@ -7,10 +7,10 @@ import httpx
 import pytest
 
 from server.ag_ui_clients import NEWEST, OLDER, AGUIFrontend, AGUIPages
-from server.backstage import Backstage
 from server.chat_clients import ChatClients, Frontend
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import Gate, write_agent
+from server.server_probe import ServerProbe
 from server.serving import UVLOOP
 from server.socket_clients import SocketClients
 
@@ -83,9 +83,9 @@ def http() -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
-def backstage(http: httpx.Client, server: LiveServer) -> Backstage:
+def server_probe(http: httpx.Client, server: LiveServer) -> ServerProbe:
     """The server that many tests use."""
-    return Backstage(http, server)
+    return ServerProbe(http, server)
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
-from postgres_server import PostgresServer
 from server.audit import held_by, lost_of
 from server.cluster import LEASE, Cluster, Member
 from server.live_server import LIMIT
-from waiting import until_it_says_so
+from support.postgres_server import PostgresServer
+from support.waiting import until_async
 
 
 class Dose(NamedTuple):
@@ -52,7 +52,7 @@ async def freeze_worker(scene: Scene) -> None:
     lost = await lost_of(scene.cluster.url, held)
     assert lost
     worker.thaw()
-    await until_it_says_so(lambda: _has_noticed(worker, lost), 2 * LIMIT, 0.1)
+    await until_async(lambda: _has_noticed(worker, lost), 2 * LIMIT, 0.1)
 
 
 async def _has_noticed(worker: Member, lost: set[str]) -> bool:
@@ -64,7 +64,7 @@ async def _are_ended(cluster: Cluster, process: str) -> None:
     async def nothing_is_left() -> bool:
         return not await held_by(cluster.url, process)
 
-    await until_it_says_so(nothing_is_left, 2 * LIMIT, 0.1)
+    await until_async(nothing_is_left, 2 * LIMIT, 0.1)
 
 
 def kill_server(member: Callable[[Cluster], Member]) -> Fault:

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import httpx
 
-from ai_sdk_client import NodeProcess
 from server.live_server import LIMIT, LiveServer
+from support.ai_sdk_client import NodeProcess
 
 Json = dict[str, Any]
 

@@ -10,10 +10,10 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from document_client import DocumentClient, charts_of
 from server.ag_ui_clients import NEWEST, OLDER, AGUIFrontend, AGUIPages, Json
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import Gate, emit, prompt
+from support.document_client import DocumentClient, charts_of
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -71,7 +71,9 @@ def matrix(job: str) -> Json:
     return {"status": "success", "data": {"resultType": "matrix", "result": [series]}}
 
 
-def test_who_joins_amid_a_placeholder_finds_its_call(agui: AGUIFrontend, chat_id: str) -> None:
+def test_client_joining_within_a_placeholder_finds_its_call(
+    agui: AGUIFrontend, chat_id: str
+) -> None:
     with Gate() as gate:
         script = prompt(
             emit("tool_use", id="q", name="query_range", input={}),

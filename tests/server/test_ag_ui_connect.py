@@ -10,13 +10,13 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from ag_ui_client import CLIENTS, AGUIClients, AGUIReading
 from mobox.capture.jsonlines import JsonLines
 from mobox.capture.pipeline import Recorder
 from mobox.events import StreamEvent
 from mobox.server.services import Services
 from server.app_client import app_client, begin, say
-from waiting import until
+from support.ag_ui_client import CLIENTS, AGUIClients, AGUIReading
+from support.waiting import until
 
 RECORDINGS = Path(__file__).parent.parent / "recordings"
 SPOKEN = ["claude/everything", "emitted/every_event", "openai/responses_full", "adk/transfer"]
@@ -67,9 +67,7 @@ def shown(reading: AGUIReading) -> str:
 
 
 @pytest.mark.parametrize("name", SPOKEN)
-async def test_a_replay_is_all_that_was_told_while_it_happened(
-    ag_ui: AGUIClients, name: str, tmp_path: Path
-) -> None:
+async def test_replay_equals_the_live_stream(ag_ui: AGUIClients, name: str, tmp_path: Path) -> None:
     async with app_client(tmp_path, database_url="memory:") as (services, client):
         thread_id = str(uuid4())
         run = await begin(services, thread_id, "Hello")
@@ -84,7 +82,7 @@ async def test_a_replay_is_all_that_was_told_while_it_happened(
 
 @pytest.mark.parametrize("profile", CLIENTS)
 @pytest.mark.parametrize("name", SPOKEN)
-async def test_who_connects_at_any_word_has_what_all_have(
+async def test_client_connecting_at_any_event_has_what_all_have(
     ag_ui: AGUIClients, name: str, profile: str, tmp_path: Path
 ) -> None:
     events = recorded(name)

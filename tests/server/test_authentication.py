@@ -18,7 +18,7 @@ from mobox.server.auth.keys import digest_of, new_key, read_expiry
 from mobox.server.settings import OWNER, Settings
 from mobox.storage.settings import now_ms
 from server.app_client import app_client
-from server.keyed import bearer, code_of, give_key, keyed_app, say_something
+from server.server_with_keys import bearer, code_of, give_key, keyed_app, say_something
 
 EVENTS = "/api/runs/{}/events"
 
@@ -101,7 +101,7 @@ def test_nothing_else_is_a_duration(text: str) -> None:
 # Modes
 
 
-async def test_without_keys_everybody_here_is_the_same(tmp_path: Path) -> None:
+async def test_without_keys_all_local_users_are_one_owner(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         await give_key(services.storage, "ann")  # which changes nothing for those who need none
         await say_something(services.storage, "ann", "hers", "Hi")
@@ -111,14 +111,14 @@ async def test_without_keys_everybody_here_is_the_same(tmp_path: Path) -> None:
         assert (await client.get("/metrics")).status_code == 200
 
 
-async def test_with_keys_nobody_comes_in_before_there_is_one(tmp_path: Path) -> None:
+async def test_server_with_keys_is_closed_before_the_first_key(tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (services, client):
         await say_something(services.storage, OWNER, "everybodys", "Hi")
         assert code_of(await client.get("/api/chats")) == (401, "unauthenticated")
         assert (await client.get("/chat")).status_code == 200, "the page asks for a key"
 
 
-def test_only_a_server_that_asks_for_keys_listens_elsewhere() -> None:
+def test_only_a_server_with_keys_listens_on_other_addresses() -> None:
     assert Settings(host="0.0.0.0", auth="keys").host == "0.0.0.0"
     with pytest.raises(InvalidSetting, match=r"^host=0\.0\.0\.0: without authentication"):
         Settings(host="0.0.0.0")
@@ -142,7 +142,9 @@ async def test_with_keys_any_name_will_do_unless_some_are_listed(
 
 
 @pytest.mark.parametrize("auth", ["none", "keys"])
-async def test_any_name_is_for_an_app_that_knows_who_asks(auth: str, tmp_path: Path) -> None:
+async def test_wildcard_host_needs_an_app_with_own_authentication(
+    auth: str, tmp_path: Path
+) -> None:
     with pytest.raises(
         InvalidSetting, match=r"^allowed_hosts=\*: only an app with its own authentication"
     ):
@@ -180,7 +182,7 @@ async def by_name_later(connection: HTTPConnection) -> Found:
 
 
 @pytest.mark.parametrize("hook", [by_name, by_name_later])
-async def test_an_app_may_say_itself_who_asks(hook: Hook, tmp_path: Path) -> None:
+async def test_app_may_authenticate_users_itself(hook: Hook, tmp_path: Path) -> None:
     async with keyed_app(tmp_path, hook, auth="none") as (services, client):
         await say_something(services.storage, "ann", "hers", "Hi")
         found = await client.get("/api/chats/hers", headers={"x-user": "ann"})
@@ -196,7 +198,7 @@ async def test_an_app_may_say_itself_who_asks(hook: Hook, tmp_path: Path) -> Non
         assert code_of(metrics) == (403, "missing_scope"), "to be known is not to operate"
 
 
-async def test_an_app_is_told_how_to_allow_by_its_settings(tmp_path: Path) -> None:
+async def test_app_gets_the_setting_that_allows_a_host(tmp_path: Path) -> None:
     async with keyed_app(tmp_path, by_name, auth="none") as (_, client):
         unknown = await client.get("/api/chats", headers={"host": "any.example"})
         foreign = await client.get("/api/chats", headers={"origin": "http://any.example"})
@@ -244,7 +246,7 @@ async def test_sockets_and_requests_are_refused_in_the_same_words(
     assert "Traceback" not in caplog.text
 
 
-async def test_where_an_app_says_who_asks_nobody_is_told_of_keys(tmp_path: Path) -> None:
+async def test_keys_are_not_mentioned_where_the_app_authenticates(tmp_path: Path) -> None:
     async with keyed_app(tmp_path, by_name, auth="none") as (_, client):
         refused = await client.get("/api/chats")
         told = await refused_socket(client)
@@ -253,7 +255,7 @@ async def test_where_an_app_says_who_asks_nobody_is_told_of_keys(tmp_path: Path)
     assert refused.headers.get_list("www-authenticate") == ['Bearer realm="app"']
 
 
-async def test_an_app_says_how_it_is_to_be_asked(tmp_path: Path) -> None:
+async def test_app_documents_how_it_authenticates(tmp_path: Path) -> None:
     def hook(connection: HTTPConnection) -> Found:
         raise HTTPException(401, "Sign in", {"WWW-Authenticate": "Basic"})
 
@@ -274,7 +276,7 @@ async def test_an_app_says_how_it_is_to_be_asked(tmp_path: Path) -> None:
         (Principal("ann", key_id="session-7"), "key_id: expected None, as only Mobox's own"),
     ],
 )
-async def test_what_an_app_says_of_who_asks_is_looked_at(
+async def test_principal_given_by_an_app_is_validated(
     found: Any, problem: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def my_login(_: HTTPConnection) -> Found:
@@ -286,7 +288,7 @@ async def test_what_an_app_says_of_who_asks_is_looked_at(
     assert problem in caplog.text
 
 
-async def test_where_an_app_says_who_asks_a_key_says_nothing(tmp_path: Path) -> None:
+async def test_keys_are_ignored_where_the_app_authenticates(tmp_path: Path) -> None:
     async with keyed_app(tmp_path, by_name) as (services, client):
         _, secret = await give_key(services.storage, "ann")
         refused = await client.get("/api/chats", headers=bearer(secret))

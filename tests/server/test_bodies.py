@@ -22,7 +22,7 @@ from server.app_client import app_client, begin, say
         ("/api/tickets", {"runId": "a\0b"}),
     ],
 )
-async def test_ids_have_no_control_characters_wherever_they_are_told(
+async def test_ids_have_no_control_characters_in_any_output(
     tmp_path: Path, path: str, body: dict[str, Any]
 ) -> None:
     async with app_client(tmp_path) as (services, client):
@@ -83,7 +83,7 @@ async def test_stop_refuses_a_body_of_another_shape(
         assert (await services.storage.run(OWNER, run.id)).status == "running"
 
 
-async def test_an_error_repeats_no_more_of_a_body_than_tells_what_is_meant(tmp_path: Path) -> None:
+async def test_error_quotes_little_of_the_body(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (_, client):
         told = await client.post("/api/tickets", json={"x" * 10_000: 1})
         assert told.status_code == 400

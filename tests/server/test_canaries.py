@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from server.keyed import bearer
 from server.live_server import LIMIT, LiveServer, live_server, message, mobox
+from server.server_with_keys import bearer
 
 CANARIES = {
     "OPENAI_API_KEY": "canary-of-a-provider-7f3a",

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from grammar_log import legal_log
-from heard import Heard, by_ag_ui, by_ai_sdk, by_contract
 from mobox.events import Done, LogEntry, TextDelta
 from mobox.formatters import StoredRun, format_all, formatter_of_run, get_formatter
 from mobox.formatters.ag_ui import AGUIFormatter
@@ -33,13 +31,18 @@ from server.followers import Doors, open_doors
 from server.live_server import LIMIT
 from server.reloaded_pages import AgUiPages, AiSdkPages, Pages
 from server.socket_clients import SocketClients
+from support.client_results import ClientResult, by_ag_ui, by_ai_sdk, by_contract
+from support.grammar_log import legal_log
 
 RUNS = int(os.environ.get("CHAOS_RUNS") or 20)
 SEED = int(os.environ.get("CHAOS_SEED") or 1)
 IS_WHOLE = RUNS >= 100
 DOSE = Dose(moment=1, away=10) if IS_WHOLE else Dose(moment=0.5, away=3)
 AI_SDK, AG_UI = "ai", "@ag-ui/client"
-HEARD: dict[str, Callable[[list[dict[str, Any]]], Heard]] = {AI_SDK: by_ai_sdk, AG_UI: by_ag_ui}
+HEARD: dict[str, Callable[[list[dict[str, Any]]], ClientResult]] = {
+    AI_SDK: by_ai_sdk,
+    AG_UI: by_ag_ui,
+}
 
 
 class Kept(NamedTuple):

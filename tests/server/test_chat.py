@@ -9,7 +9,7 @@ from mobox.events import InputRequest, InputResponse, Paused
 from server.app_client import answered, app_client, begin, say
 
 
-async def test_who_answers_is_told_whether_the_run_goes_on(tmp_path: Path) -> None:
+async def test_answering_client_learns_whether_the_run_continues(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (services, client):
         run = await begin(services, "c1", "one")
         requests = (InputRequest(id=name, kind="question") for name in ("r1", "r2"))
@@ -39,7 +39,7 @@ async def test_the_active_run_is_the_one_that_goes_on_though_a_later_one_waits(
         assert shown == stopped == runs[0].id
 
 
-async def test_a_run_that_ended_long_ago_is_told_only_to_who_names_it(tmp_path: Path) -> None:
+async def test_run_that_ended_long_ago_is_read_only_by_its_id(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (services, client):
         run = await answered(services, "c1", "one", "two")
         path = "/api/chat/c1/stream"

@@ -69,7 +69,7 @@ async def test_chats_are_listed_page_by_page(tmp_path: Path, url: str) -> None:
 
 
 @pytest.mark.parametrize("url", URLS)
-async def test_the_list_tells_which_chats_run_and_which_wait(tmp_path: Path, url: str) -> None:
+async def test_list_shows_which_chats_run_and_which_wait(tmp_path: Path, url: str) -> None:
     async with app_client(tmp_path, url) as (services, client):
         await answered(services, "over", "The weather", "Rain")
         await begin(services, "running", "Go")
@@ -108,7 +108,7 @@ async def test_chats_are_found_by_their_words(
         ({"before": "9" * 5000}, "bad_cursor", ""),
     ],
 )
-async def test_a_list_is_asked_for_in_reason(
+async def test_list_limit_is_bounded(
     tmp_path: Path, query: dict[str, str], code: str, field: str
 ) -> None:
     async with app_client(tmp_path) as (services, client):
@@ -245,7 +245,7 @@ async def test_the_agents_are_listed(tmp_path: Path) -> None:
     assert agent.keys() == {"id", "name", "description"}
 
 
-async def test_a_chat_says_who_answers_in_it_and_why_it_failed(tmp_path: Path) -> None:
+async def test_chat_names_its_agent_and_its_error(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await begin(services, "c1", "Fail")
         await say(services, run, Start(framework="emitted"), Error(message="No more milk."))

@@ -14,12 +14,12 @@ import httpx
 import pytest
 
 from mobox.server.settings import SETTINGS
-from postgres_server import Databases
 from server.composed import NEEDED, OURS, ROOT, SECRETS, Process, composed, running, services
 from server.live_server import LIMIT, message, mobox
 from server.proxies import SERVERS
-from valkey_server import Valkey
-from waiting import wait_until
+from support.postgres_server import Databases
+from support.valkey_server import Valkey
+from support.waiting import wait_until
 
 UVICORNS = {"FORWARDED_ALLOW_IPS"}
 ENDING = 15
@@ -78,7 +78,7 @@ def test_every_word_of_a_service_is_one_that_mobox_has(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "place"), [("web1", SERVERS[0]), ("web2", SERVERS[1])])
-def test_a_server_is_where_the_page_has_it_and_asks_for_keys(name: str, place: str) -> None:
+def test_server_is_at_the_pages_base_and_requires_keys(name: str, place: str) -> None:
     settings = settings_of(name)
     assert services()[name]["ports"] == [f"{place}:{settings['port']}"]
     assert (settings["auth"], settings["execute"]) == ("keys", "workers")
@@ -105,7 +105,7 @@ def test_every_service_is_watched_and_waits_for_what_it_needs() -> None:
         assert told[name]["stop_grace_period"] == f"{ENDING}s"
 
 
-def test_what_is_kept_is_in_volumes() -> None:
+def test_data_is_kept_in_volumes() -> None:
     mounts = [each for service in services().values() for each in service.get("volumes", ())]
     named = {mount.split(":")[0] for mount in mounts if not mount.startswith(".")}
     assert named == set(composed()["volumes"])
@@ -114,7 +114,7 @@ def test_what_is_kept_is_in_volumes() -> None:
 # The image
 
 
-def test_the_image_is_made_of_what_is_there_and_is_nobodys_root() -> None:
+def test_image_contains_existing_files_and_runs_without_root() -> None:
     lines = (ROOT / "Dockerfile").read_text().splitlines()
     let_in = (ROOT / ".dockerignore").read_text().splitlines()
     copied = [line.split()[1:-1] for line in lines if re.match(r"COPY (?!--from)", line)]

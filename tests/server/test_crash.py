@@ -12,7 +12,6 @@ from typing import Any
 import httpx
 import pytest
 
-from grammar_log import legal_log
 from mobox.events import Done, LogEntry, TextDelta
 from mobox.formatters import format_all, get_formatter
 from server.live_server import (
@@ -24,7 +23,8 @@ from server.live_server import (
     live_server,
     stored,
 )
-from waiting import until
+from support.grammar_log import legal_log
+from support.waiting import until
 
 RUNS = 20
 SWEEP = 5

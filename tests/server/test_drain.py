@@ -13,7 +13,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from grammar_log import legal_log
 from mobox.events import Done
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server import Settings
@@ -31,7 +30,8 @@ from server.live_server import (
     message,
     stored,
 )
-from waiting import until
+from support.grammar_log import legal_log
+from support.waiting import until
 
 PROMISE = 10
 """Seconds from the signal to the end of the process, whatever agents and readers do."""
@@ -100,7 +100,7 @@ async def check_that_it_can_be_answered(client: httpx.AsyncClient, reader: Reade
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_server_that_is_told_to_end_ends_its_runs_and_leaves_what_waits(
+async def test_draining_server_ends_its_runs_and_keeps_waiting_ones(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     data = tmp_path / "data"
@@ -134,7 +134,7 @@ async def test_a_server_that_is_told_to_end_ends_its_runs_and_leaves_what_waits(
                 await check_that_it_can_be_answered(client, reader)
 
 
-async def test_ctrl_c_once_more_waits_for_nobody(tmp_path: Path) -> None:
+async def test_second_ctrl_c_exits_at_once(tmp_path: Path) -> None:
     data = tmp_path / "data"
     stubborn, flood = Reader("stubborn"), Reader("flood")
     waiting = Reader("stubborn_question")
@@ -160,7 +160,7 @@ async def test_ctrl_c_once_more_waits_for_nobody(tmp_path: Path) -> None:
     assert kept[waiting.run_id].run.status == "waiting"
 
 
-async def test_a_run_that_is_begun_while_the_server_ends_is_refused_or_ended(
+async def test_run_started_during_shutdown_is_rejected_or_ended(
     tmp_path: Path,
 ) -> None:
     data = tmp_path / "data"

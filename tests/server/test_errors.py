@@ -74,7 +74,7 @@ async def answer_to(error: Exception) -> httpx.Response:
         (HTTPException(405, "Only GET"), 405, "method_not_allowed", {}),
     ],
 )  # fmt: skip
-async def test_what_the_caller_did_wrong_is_explained(
+async def test_errors_of_the_caller_are_explained(
     error: Exception, status: int, code: str, more: dict[str, Any]
 ) -> None:
     response = await answer_to(error)
@@ -95,7 +95,7 @@ SECRETS: list[Callable[[], tuple[Exception, int, str]]] = [
 
 
 @pytest.mark.parametrize("case", SECRETS)
-async def test_what_went_wrong_in_here_is_logged_once_and_not_told(
+async def test_internal_errors_are_logged_once_and_not_sent(
     case: Callable[[], tuple[Exception, int, str]], caplog: pytest.LogCaptureFixture
 ) -> None:
     error, status, code = case()
@@ -115,7 +115,7 @@ async def test_a_client_that_left_is_no_error_of_the_server(
     assert not [record for record in caplog.records if record.exc_info]
 
 
-async def test_a_wrong_method_is_told_the_right_ones() -> None:
+async def test_wrong_method_gets_the_allowed_ones() -> None:
     async with client_of(app_that_raises(ValueError())) as client:
         response = await client.post("/")
     assert response.status_code == 405

@@ -175,7 +175,7 @@ async def test_headers_can_be_replaced() -> None:
     assert response.headers.get_list("content-type") == ["text/x"]
 
 
-async def test_only_the_headers_are_told_of_when_only_they_are_asked_for() -> None:
+async def test_head_request_gets_only_headers() -> None:
     source = Source()
     async with client_of(EventStream(source.batches(), Heartbeats())) as client:
         response = await client.head("/")
@@ -319,14 +319,14 @@ async def test_a_log_that_is_deleted_cuts_its_readers_and_is_no_error(
     assert not [record for record in caplog.records if record.exc_info]
 
 
-async def test_a_server_may_say_by_an_error_that_the_reader_has_left() -> None:
+async def test_server_may_raise_when_the_reader_disconnects() -> None:
     source = Source()
     source.give(b"data: 1\n\n")
     await Server(refuses=ConnectionResetError()).ask(EventStream(source.batches(), Heartbeats()))
     assert source.closed.is_set()
 
 
-async def test_a_heartbeat_that_finds_nobody_is_forgotten() -> None:
+async def test_heartbeat_without_receiver_is_dropped() -> None:
     heart = Heartbeats()
     source = Source()
     server = Server(refuses=ConnectionResetError())
@@ -353,7 +353,7 @@ async def test_a_server_that_cancels_is_obeyed() -> None:
     assert source.closed.is_set()
 
 
-async def test_batches_that_cannot_be_closed_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
+async def test_batches_that_cannot_be_closed_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     async def batches() -> AsyncIterator[bytes]:
         try:
             yield b"data: 1\n\n"

@@ -12,11 +12,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ag_ui_client import AGUIClients
-from ai_sdk_client import AiSdkClients
 from server.ag_ui_clients import COPILOTKIT, NEWEST, AGUIPages
 from server.chat_clients import ChatClients, Cut, Json
 from server.live_server import LIMIT, clean_environment
+from support.ag_ui_client import AGUIClients
+from support.ai_sdk_client import AiSdkClients
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 ANSWER = "It is 21 degrees in Lisbon."
@@ -116,7 +116,7 @@ def test_a_plain_script(
 
 
 @pytest.mark.parametrize("folder", sorted(path.parent for path in EXAMPLES.glob("*/main.py")))
-def test_an_example_says_how_to_run_it(folder: Path) -> None:
+def test_example_documents_how_to_run_it(folder: Path) -> None:
     told = (folder / "README.md").read_text()
     assert "python main.py" in told
     assert f"[{folder.name}]({folder.name})" in (EXAMPLES / "README.md").read_text()

@@ -259,13 +259,13 @@ async def test_an_app_never_takes_a_part_for_the_whole(caplog: pytest.LogCapture
     assert not [record for record in caplog.records if record.exc_info]
 
 
-async def test_an_answer_that_has_begun_is_cut_when_the_body_gets_too_big() -> None:
+async def test_started_response_is_cut_when_the_body_is_too_large() -> None:
     async with client_of(guarded()) as client:
         with pytest.raises(httpx.TransportError):
             await client.post("/api/deaf", content=pieces(1_000_000), headers=JSON)
 
 
-async def test_what_an_app_raises_is_not_hidden(caplog: pytest.LogCaptureFixture) -> None:
+async def test_exceptions_of_an_app_are_not_hidden(caplog: pytest.LogCaptureFixture) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         raise ValueError("mine")
 
@@ -300,7 +300,7 @@ async def test_only_pages_have_a_policy_for_their_content() -> None:
         ("/page", None),
     ],
 )
-async def test_what_the_api_says_is_not_stored(path: str, expected: str | None) -> None:
+async def test_api_responses_are_not_stored(path: str, expected: str | None) -> None:
     async with client_of(guarded()) as client:
         assert (await client.get(path)).headers.get("cache-control") == expected
 

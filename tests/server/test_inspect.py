@@ -17,7 +17,7 @@ from mobox.storage.log import RawLine, Run
 from server.app_client import app_client, begin
 from server.live_server import AGENTS
 from server.serving import client_of
-from server.told_runs import RECORDINGS, append, log_of, recorded, told_in
+from server.stored_runs import RECORDINGS, append, log_of, recorded, told_in
 
 Row = dict[str, Any]
 RECORDING = "openai/responses_hosted"
@@ -52,7 +52,7 @@ async def test_every_line_stands_at_the_first_entry_that_it_made(tmp_path: Path,
         assert {line["lastSeq"] - line["firstSeq"] for line in lines} >= {-1, 0, 1}
 
 
-async def test_a_row_says_whether_its_line_was_understood(tmp_path: Path) -> None:
+async def test_row_shows_whether_its_line_was_parsed(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, "openai/responses_rare")
         unread = [row["event"] for row in await rows(client, run) if row["unread"]]
@@ -69,7 +69,7 @@ async def test_a_line_that_is_only_not_shown_was_understood(tmp_path: Path) -> N
         assert not any(row["unread"] for row in shown)
 
 
-async def test_a_row_has_its_frames_in_every_format_that_is_asked_for(tmp_path: Path) -> None:
+async def test_row_has_frames_in_every_requested_format(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, RECORDING)
         log = await log_of(services, run)
@@ -129,7 +129,7 @@ async def test_rows_come_while_the_agent_writes(tmp_path: Path, url: str) -> Non
             assert (await next_row())["event"] == {"type": "done", "reason": "stop"}
 
 
-async def test_a_run_that_waits_is_told_up_to_there(tmp_path: Path) -> None:
+async def test_waiting_run_is_sent_up_to_its_pause(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, "langchain/parts_hitl")
         assert run.status == "waiting"
@@ -144,7 +144,7 @@ async def test_a_run_that_waits_is_told_up_to_there(tmp_path: Path) -> None:
         assert (beyond.status_code, beyond.json()["error"]["tail"]) == (400, run.tail_seq)
 
 
-async def test_what_ends_a_response_stands_where_the_run_begins_to_wait(tmp_path: Path) -> None:
+async def test_end_of_a_response_is_where_the_run_starts_to_wait(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, "langchain/parts_hitl")
         stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=run.owner)
@@ -164,7 +164,7 @@ async def test_what_ends_a_response_stands_where_the_run_begins_to_wait(tmp_path
         assert [row["waits"] for row in found] == [row["seq"] >= paused["seq"] for row in found]
 
 
-async def test_a_response_that_goes_on_after_a_pause_is_told_as_one(tmp_path: Path) -> None:
+async def test_response_continued_after_a_pause_is_one_response(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, "langchain/parts_hitl")
         answer = InputResponse(id="any", decision="cancelled")

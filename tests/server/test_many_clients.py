@@ -102,7 +102,7 @@ async def test_of_fifty_messages_at_once_one_is_answered(
         assert answered.headers["x-mobox-run"] == run
 
 
-async def test_what_is_not_there_is_said_in_a_status(server: LiveServer, chat_id: str) -> None:
+async def test_missing_resources_have_their_status_code(server: LiveServer, chat_id: str) -> None:
     path = f"/api/chat/{chat_id}/stream"
     async with http_client(server) as client:
         assert (await client.get(path)).status_code == 204

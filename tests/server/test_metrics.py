@@ -82,7 +82,7 @@ def test_every_set_of_labels_is_counted_for_itself() -> None:
     ]
 
 
-def test_a_gauge_can_be_read_when_it_is_asked_for() -> None:
+def test_gauge_is_computed_on_request() -> None:
     registry = Registry()
     streams = [1, 2, 3]
     registry.gauge("streams", "Streams.", lambda: len(streams))
@@ -97,13 +97,13 @@ def test_a_gauge_can_be_read_when_it_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf, 1e-9, 2**53, -0.5])
-def test_any_number_can_be_told(number: float) -> None:
+def test_any_number_can_be_sent(number: float) -> None:
     registry = Registry()
     registry.gauge("number", "A number.", lambda: number)
     assert parsed(registry.render())["number"][2] == [("number", {}, number)]
 
 
-def test_even_no_number_can_be_told() -> None:
+def test_nan_is_rendered() -> None:
     registry = Registry()
     registry.gauge("number", "A number.", lambda: math.nan)
     assert registry.render().endswith(b"\nnumber NaN\n")

@@ -26,10 +26,10 @@ from server.live_server import (
     mobox,
     stored,
 )
+from server.many_processes import LEASE, check_the_end, looking_often, read_elsewhere, stop
 from server.scripted_agent import a_day_of_work, prompt
-from server.several import LEASE, check_the_end, looking_often, read_elsewhere, stop
 from server.socket_clients import SocketClients
-from waiting import until, wait_until
+from support.waiting import until, wait_until
 
 # A busy machine must not make the other process late: its runs would be lost too.
 PATIENT = ("--workers", "2", "--lease", "3")
@@ -122,7 +122,7 @@ sys.exit(PreforkParent(1, lambda mate: print("goes on"), lambda: None).run())
 """
 
 
-def test_one_that_is_told_to_end_before_it_has_begun_does_not_go_on() -> None:
+def test_process_stopped_before_it_started_does_not_continue() -> None:
     done = subprocess.run(
         [sys.executable, "-c", TOLD_TO_END_AT_ONCE], capture_output=True, text=True, timeout=LIMIT
     )
@@ -156,7 +156,7 @@ def test_a_child_that_it_did_not_make_ends_alone(tmp_path: Path) -> None:
             process.kill()
 
 
-def test_what_keeps_all_of_them_from_serving_is_said_once(tmp_path: Path) -> None:
+def test_common_startup_error_is_reported_once(tmp_path: Path) -> None:
     nowhere = tmp_path / "none" / "mobox.db"
     flags = ["--port", "0", "--data", str(tmp_path), "--database-url", f"sqlite:///{nowhere}"]
     code, out, err = mobox("serve", "--workers", "3", *flags)
@@ -177,7 +177,7 @@ def several(agents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @pytest.mark.parametrize(
     "transports", [["polling", "websocket"], ["polling"], ["websocket"]], ids="-".join
 )
-def test_sockets_are_told_everything_whichever_process_takes_their_requests(
+def test_sockets_receive_everything_whichever_process_serves_them(
     sockets: SocketClients, several: LiveServer, transports: list[str]
 ) -> None:
     session = "-".join(transports)
@@ -196,7 +196,7 @@ def test_sockets_are_told_everything_whichever_process_takes_their_requests(
         client.close()
 
 
-def test_a_page_says_something_at_any_process(several: LiveServer) -> None:
+def test_page_can_send_a_message_to_any_process(several: LiveServer) -> None:
     for n in range(6):
         words = prompt(["emit", "text", {"content": "hello"}])
         told = httpx.post(

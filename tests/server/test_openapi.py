@@ -123,7 +123,7 @@ def told() -> dict[str, Any]:
     return read
 
 
-def test_the_document_says_what_it_is(told: dict[str, Any]) -> None:
+def test_document_describes_itself(told: dict[str, Any]) -> None:
     assert told["openapi"].startswith("3.1.")
     assert told["info"] == {"title": "Mobox", "version": "1.2.3"}
     assert told["tags"] == [{"name": "Chats"}]
@@ -222,7 +222,7 @@ def test_every_link_of_the_page_leads_somewhere(page: Page) -> None:
     assert {link[1:] for link in page.all("href") if link.startswith("#")} <= set(anchors)
 
 
-def test_the_page_tells_of_everything(page: Page, told: dict[str, Any]) -> None:
+def test_page_documents_everything(page: Page, told: dict[str, Any]) -> None:
     for path, operation in operations(told):
         assert operation["summary"] in page.text
         assert path in page.text
@@ -300,7 +300,7 @@ def test_an_example_is_of_its_type(kind: Any) -> None:
     msgspec.convert(example_of(schema, schemas), kind, strict=True)
 
 
-def test_the_style_is_packed_with_the_server_and_asks_nobody_else() -> None:
+def test_style_is_served_with_the_page_and_loads_nothing_else() -> None:
     style = (Path(mobox.server.__file__).parent / "static/docs.css").read_text()
     assert "prefers-color-scheme: dark" in style
     assert not re.search(r"url\(|@import|https?:", style)

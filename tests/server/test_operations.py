@@ -21,7 +21,7 @@ async def test_the_numbers_can_be_read(tmp_path: Path) -> None:
     assert 'mobox_responses_total{method="GET",status="404"} 1' in lines
 
 
-async def test_what_goes_wrong_in_here_is_counted_and_guarded_like_any_answer(
+async def test_internal_errors_are_counted_and_guarded_like_any_response(
     tmp_path: Path,
 ) -> None:
     async with app_client(tmp_path) as (services, client):
@@ -34,7 +34,7 @@ async def test_what_goes_wrong_in_here_is_counted_and_guarded_like_any_answer(
     assert 'mobox_responses_total{method="GET",status="500"} 1' in numbers
 
 
-async def test_a_method_that_nobody_knows_is_no_label_of_its_own(tmp_path: Path) -> None:
+async def test_unknown_method_has_no_label_of_its_own(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (_, client):
         for method in ("MAKE", "MAKE2"):
             assert (await client.request(method, "/healthz")).status_code == 405
@@ -52,7 +52,7 @@ async def test_a_server_is_ready_until_it_closes(tmp_path: Path) -> None:
         assert (await client.get("/healthz")).status_code == 200
 
 
-async def test_a_server_that_cannot_store_is_not_ready_and_tells_only_its_log_why(
+async def test_server_that_cannot_store_is_not_ready_and_logs_why(
     tmp_path: Path,
 ) -> None:
     async with app_client(tmp_path) as (_, client):

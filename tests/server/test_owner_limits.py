@@ -22,8 +22,15 @@ from mobox.storage.settings import Settings as StoreSettings
 from mobox.storage.settings import now_ms
 from mobox.supervisor import Limits
 from server.app_client import app_client, begin
-from server.keyed import ask_something, bearer, code_of, give_key, keyed_app, say_something
 from server.live_server import AGENTS, message
+from server.server_with_keys import (
+    ask_something,
+    bearer,
+    code_of,
+    give_key,
+    keyed_app,
+    say_something,
+)
 from server.serving import client_of
 
 EVENTS = "/api/runs/{}/events"
@@ -55,7 +62,7 @@ async def test_an_owner_begins_so_many_runs_a_minute(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/chat", "/api/agui/chat"])
-async def test_what_is_said_again_begins_nothing(path: str, tmp_path: Path) -> None:
+async def test_repeated_events_start_nothing(path: str, tmp_path: Path) -> None:
     def body(name: str) -> dict[str, object]:
         if path == "/api/chat":
             return message(name, "hello")
@@ -70,7 +77,7 @@ async def test_what_is_said_again_begins_nothing(path: str, tmp_path: Path) -> N
         assert len({each.headers["x-mobox-run"] for each in said[:3]}) == 1
 
 
-async def test_to_answer_begins_nothing(tmp_path: Path) -> None:
+async def test_answering_starts_nothing(tmp_path: Path) -> None:
     async with keyed_app(tmp_path, max_runs_per_minute=1) as (services, client):
         _, secret = await give_key(services.storage, "ann")
         said = await client.post("/api/chat", json=message("c", "hello"), headers=bearer(secret))
@@ -89,7 +96,7 @@ class Clock:
         return self.now
 
 
-def test_what_was_used_comes_back_with_time() -> None:
+def test_rate_limit_recovers_with_time() -> None:
     clock = Clock()
     visits = ConnectionRegistry(MemoryStorage(), OwnerLimits(streams=1, runs_per_minute=6), clock)
     for _ in range(6):
@@ -124,7 +131,7 @@ def test_an_owner_has_so_many_streams_open() -> None:
         visits.enter(ann)
 
 
-async def test_a_stream_too_many_is_refused_before_anything_is_begun(tmp_path: Path) -> None:
+async def test_excess_stream_is_rejected_before_anything_starts(tmp_path: Path) -> None:
     settings = Settings(
         data=tmp_path, agents=AGENTS, database_url="memory:", auth="keys", max_streams=2
     )
@@ -217,7 +224,7 @@ class SlowStore(MemoryStorage):
         return found
 
 
-async def test_whoever_comes_while_the_store_is_asked_is_not_judged_by_what_it_says() -> None:
+async def test_connection_opened_during_a_key_check_is_not_judged_by_it() -> None:
     store = SlowStore()
     visits = ConnectionRegistry(store, None)
     old, _ = await give_key(store, "ann")
@@ -232,7 +239,7 @@ async def test_whoever_comes_while_the_store_is_asked_is_not_judged_by_what_it_s
     assert not second.sent_away.is_set()
 
 
-async def test_who_is_over_is_sent_away_and_others_are_not() -> None:
+async def test_expired_connections_are_closed_and_others_are_not() -> None:
     visits = ConnectionRegistry(MemoryStorage(), None)
     over, stays = Guest(), Guest()
     visits.enter(Principal("ann", expires_at=now_ms())).end = over.end

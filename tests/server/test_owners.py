@@ -20,8 +20,15 @@ from mobox.server.auth.authentication import EVERY_SCOPE
 from mobox.server.routes import ROUTES
 from mobox.server.services import Services
 from mobox.storage.chats import History
-from server.keyed import LONG_AGO, ask_something, bearer, give_key, keyed_app, say_something
 from server.live_server import message
+from server.server_with_keys import (
+    LONG_AGO,
+    ask_something,
+    bearer,
+    give_key,
+    keyed_app,
+    say_something,
+)
 
 WORDS = "what only Ann has heard"
 HERS, ASKS, NOBODYS = "hers", "asks", "nobodys"
@@ -168,7 +175,7 @@ async def test_the_owner_is_answered(name: str, tmp_path: Path) -> None:
 
 
 @each_row
-async def test_another_owner_is_told_what_is_told_of_what_is_not_there(
+async def test_another_owner_gets_the_same_as_for_missing_resources(
     name: str, tmp_path: Path
 ) -> None:
     async with keyed_app(tmp_path) as (services, client):
@@ -196,7 +203,7 @@ async def test_another_owner_is_told_what_is_told_of_what_is_not_there(
 
 @pytest.mark.parametrize("who", ["anonymous", "revoked", "expired", "made up"])
 @each_row
-async def test_nobody_is_told_anything(name: str, who: str, tmp_path: Path) -> None:
+async def test_no_client_gets_anything(name: str, who: str, tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (services, client):
         house = House(services, client)
         await house.furnish()
@@ -231,6 +238,6 @@ async def test_a_key_that_is_for_something_else_is_not_enough(name: str, tmp_pat
 
 
 @pytest.mark.parametrize("name", sorted(OPEN))
-async def test_whoever_restarts_processes_needs_no_key(name: str, tmp_path: Path) -> None:
+async def test_health_endpoints_need_no_key(name: str, tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (_, client):
         assert (await client.get(ROUTES[name].path)).json() == {"status": "ok", "problem": None}

@@ -19,8 +19,8 @@ from server.live_server import (
     live_server,
     stored,
 )
-from server.several import LEASE, answer, check_the_end, looking_often, read_elsewhere, stop
-from waiting import until
+from server.many_processes import LEASE, answer, check_the_end, looking_often, read_elsewhere, stop
+from support.waiting import until
 
 
 class Two(NamedTuple):
@@ -43,7 +43,7 @@ def two(lasting_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield Two(data, lasting_url, one, other)
 
 
-async def test_a_run_is_answered_at_another_server_than_it_was_begun_at(two: Two) -> None:
+async def test_run_is_answered_at_another_server_than_it_was_started_at(two: Two) -> None:
     reader = Reader("question")
     async with http_client(two.one) as here, http_client(two.other) as there:
         await reader.say(here, "question")
@@ -56,7 +56,7 @@ async def test_a_run_is_answered_at_another_server_than_it_was_begun_at(two: Two
     check_the_end((await stored(two.data, two.url))[reader.run_id], "stop")
 
 
-async def test_a_run_is_stopped_and_read_at_another_server_than_it_was_begun_at(two: Two) -> None:
+async def test_run_is_stopped_and_read_at_another_server_than_it_was_started_at(two: Two) -> None:
     reader, again = Reader("count"), Reader("count")
     async with (
         http_client(two.one) as here,

@@ -9,13 +9,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from server.backstage import Backstage
 from server.fault_proxies import Blackhole, BufferingProxy, ImpatientProxy, SlowProxy
 from server.live_server import LIMIT, LiveServer, live_server, loading_first, message
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
+from server.server_probe import ServerProbe
 from server.socket_clients import Served, SocketClients
-from server.told_runs import Told, told_in
-from waiting import wait_until
+from server.stored_runs import Told, told_in
+from support.waiting import wait_until
 
 FLOOD = ["flood", 256, 64 * 1024]
 """More than the system keeps for two connections."""
@@ -93,7 +93,7 @@ def test_a_stream_that_is_kept_back_comes_whole_when_the_run_is_over(
     assert (source.told, source.cuts) == (whole(http, server, run_id), 0)
 
 
-def test_who_asks_for_what_there_is_reads_on_where_streams_are_kept_back(
+def test_polling_client_continues_behind_a_buffering_proxy(
     server: LiveServer, http: httpx.Client, chat_id: str, gate: Gate
 ) -> None:
     run_id = begin(http, server, chat_id, prompt(text("One"), gate.step, *a_day_of_work(1)))
@@ -114,10 +114,10 @@ def test_who_asks_for_what_there_is_reads_on_where_streams_are_kept_back(
 
 
 @pytest.mark.parametrize("transports", [["polling"], ["polling", "websocket"]], ids="-".join)
-def test_sockets_that_poll_hear_everything_as_it_comes_where_streams_are_kept_back(
+def test_polling_sockets_receive_events_live_behind_a_buffering_proxy(
     server: LiveServer,
     sockets: SocketClients,
-    backstage: Backstage,
+    server_probe: ServerProbe,
     chat_id: str,
     gate: Gate,
     transports: list[str],
@@ -129,14 +129,14 @@ def test_sockets_that_poll_hear_everything_as_it_comes_where_streams_are_kept_ba
         while "One" not in str(socket.all()):
             socket.read("agent:event", len(socket.read("agent:event")) + 1)
         gate.open()
-        assert socket.events() == backstage.events(run_id)
+        assert socket.events() == server_probe.events(run_id)
         socket.close()
 
 
 # A proxy that cuts connections on which nothing is said
 
 
-def test_who_is_cut_off_in_every_silence_reads_everything_once(
+def test_client_disconnected_in_every_silence_reads_everything_once(
     server: LiveServer, http: httpx.Client, chat_id: str, gate: Gate
 ) -> None:
     day = a_day_of_work(1)
@@ -171,13 +171,13 @@ def test_a_reader_that_takes_nothing_more_is_given_up_and_may_come_back(
 ) -> None:
     run_id = begin(http, hasty, chat_id, prompt(text("One"), FLOOD, text("two")))
     everything = whole(http, hasty, run_id)
-    backstage = Backstage(http, hasty)
+    server_probe = ServerProbe(http, hasty)
     with Blackhole(hasty, after=1_000_000) as proxy:
         source = EventSource(proxy, run_id)
         reading = threading.Thread(target=source.read)
         reading.start()
         proxy.is_silent.wait(LIMIT)
-        wait_until(lambda: backstage.metric("mobox_streams") == 0)
+        wait_until(lambda: server_probe.metric("mobox_streams") == 0)
         assert 0 < len(source.told) < len(everything)
         source.server = hasty
     reading.join(LIMIT)
@@ -187,7 +187,7 @@ def test_a_reader_that_takes_nothing_more_is_given_up_and_may_come_back(
 # A slow reader
 
 
-def test_a_slow_reader_holds_up_nobody_and_reads_everything(
+def test_slow_reader_blocks_no_other_and_reads_everything(
     server: LiveServer, http: httpx.Client, chat_id: str
 ) -> None:
     run_id = begin(http, server, chat_id, prompt(text("One"), FLOOD, text("two")))

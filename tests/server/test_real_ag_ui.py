@@ -37,7 +37,7 @@ def assert_told_again(report: Report, agui: AGUIFrontend, thread_id: str) -> Non
 # Running
 
 
-def test_what_was_read_is_what_is_told_again(agui: AGUIFrontend, chat_id: str) -> None:
+def test_replay_equals_what_was_read(agui: AGUIFrontend, chat_id: str) -> None:
     page = agui.open(chat_id)
     report = page.say(prompt(*a_day_of_work()))
     assert_told_again(report, agui, chat_id)
@@ -55,7 +55,7 @@ def test_two_turns_on_a_thread(agui: AGUIFrontend, chat_id: str) -> None:
     assert len(agui.stored(chat_id)["messages"]) == 4
 
 
-def test_what_is_taken_back_takes_nothing_else_along(agui: AGUIFrontend, chat_id: str) -> None:
+def test_retraction_removes_nothing_else(agui: AGUIFrontend, chat_id: str) -> None:
     page = agui.open(chat_id)
     first = page.say(prompt(*pieces("thinking", "t", ["hm"]), text("One"))).messages
     broken = emit("retract", blocks=["answer"], reason="retry")
@@ -75,7 +75,7 @@ def test_the_same_words_again_are_another_try(agui: AGUIFrontend, chat_id: str) 
     assert report.messages[1]["id"] != first[1]["id"]
 
 
-def test_a_run_that_fails_says_so(agui: AGUIFrontend, chat_id: str) -> None:
+def test_failing_run_is_marked_as_failed(agui: AGUIFrontend, chat_id: str) -> None:
     page = agui.open(chat_id)
     report = page.say(prompt(text("Half a"), ["exit", 3]))
     assert report.ending["type"] == "RUN_ERROR"
@@ -83,7 +83,7 @@ def test_a_run_that_fails_says_so(agui: AGUIFrontend, chat_id: str) -> None:
     assert_told_again(page.say(prompt(text("Better"))), agui, chat_id)
 
 
-def test_a_request_that_is_refused_says_why(agui: AGUIFrontend, chat_id: str) -> None:
+def test_rejected_request_has_a_reason(agui: AGUIFrontend, chat_id: str) -> None:
     refused = agui.open(chat_id, agent="nobody").say("Hello")
     assert refused.failure
     assert "unknown_agent" in refused.failure
@@ -219,7 +219,7 @@ def test_an_interrupt_is_answered_by_what_it_allows(
 
 
 @pytest.mark.parametrize("payload", [{"approved": True, "editedArgs": {"path": "b"}}, "Gone."])
-def test_what_an_interrupt_does_not_allow_is_refused(
+def test_decision_that_the_interrupt_does_not_allow_is_rejected(
     agui: AGUIFrontend, chat_id: str, payload: Any
 ) -> None:
     page = agui.open(chat_id)
@@ -239,7 +239,7 @@ def test_a_question_is_answered_in_words(agui: AGUIFrontend, chat_id: str) -> No
     assert_told_again(report, agui, chat_id)
 
 
-def test_who_says_something_else_does_not_answer(agui: AGUIFrontend, chat_id: str) -> None:
+def test_unrelated_message_does_not_answer_a_request(agui: AGUIFrontend, chat_id: str) -> None:
     page = agui.open(chat_id)
     asked = page.say(ASKS)
     page.begin(prompt(["history"]), resume=resume(asked, status="cancelled"))

@@ -6,7 +6,7 @@ import pytest
 
 from server.chat_clients import Frontend, Json, Report
 from server.scripted_agent import Gate, a_day_of_work, prompt, text, tool
-from waiting import wait_until
+from support.waiting import wait_until
 
 V5 = pytest.mark.parametrize("frontend", ["ai-v6 v6", "ai v6", "ai v7", "ai-v5 v5"], indirect=True)
 
@@ -27,7 +27,7 @@ def answer_of(message: Json) -> str:
 
 
 @V5
-def test_what_was_read_is_what_is_stored(frontend: Frontend, chat_id: str) -> None:
+def test_stored_message_equals_what_was_read(frontend: Frontend, chat_id: str) -> None:
     page = frontend.open(chat_id)
     assert_stored(page.send(prompt(*a_day_of_work())), frontend, chat_id)
     report = page.send(prompt(["history"]))
@@ -46,7 +46,7 @@ def test_a_reloaded_page_goes_on_with_the_chat(frontend: Frontend, chat_id: str)
 
 
 @V5
-def test_an_agent_that_fails_tells_the_page(frontend: Frontend, chat_id: str) -> None:
+def test_failing_agent_shows_an_error_in_the_page(frontend: Frontend, chat_id: str) -> None:
     page = frontend.open(chat_id)
     report = page.send(prompt(text("Half a"), ["exit", 3]))
     assert report.status == "error"
@@ -133,7 +133,7 @@ def test_a_late_stop_does_not_stop_the_next_run(
     assert answer_of(report.messages[-1]) == "Two and more"
 
 
-def test_where_nothing_runs_there_is_nothing_to_stop(frontend: Frontend, chat_id: str) -> None:
+def test_stop_without_a_run_does_nothing(frontend: Frontend, chat_id: str) -> None:
     frontend.open(chat_id).send(prompt(text("One")))
     stopped = frontend.post(chat_id, "stop")
     assert stopped.is_success
@@ -172,7 +172,7 @@ def test_an_edit_replaces_the_message_and_what_follows(frontend: Frontend, chat_
 # Two pages
 
 
-def test_a_second_page_is_told_which_run_is_in_its_way(
+def test_second_page_gets_the_id_of_the_active_run(
     frontend: Frontend, chat_id: str, gate: Gate
 ) -> None:
     page = frontend.open(chat_id)

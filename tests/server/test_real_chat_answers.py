@@ -93,7 +93,7 @@ def assert_answered(
 
 @pytest.mark.parametrize("approved", [True, False], ids=["approved", "denied"])
 @pytest.mark.parametrize("asking", [ASKS, LEAVES], ids=["agent waits", "agent has left"])
-def test_the_page_that_was_asked_answers(
+def test_page_with_the_request_answers(
     frontend: Frontend, chat_id: str, asking: str, approved: bool
 ) -> None:
     page = frontend.open(chat_id, auto=OFFICIAL)
@@ -152,7 +152,7 @@ def test_a_connection_that_dies_after_the_answer(
 
 
 @pytest.mark.parametrize("approved", [True, False], ids=["approved", "denied"])
-def test_a_subagent_asks_while_the_call_that_made_it_is_open(
+def test_subagent_requests_input_while_its_call_is_open(
     frontend: Frontend, chat_id: str, approved: bool
 ) -> None:
     within = [
@@ -174,7 +174,7 @@ def test_a_subagent_asks_while_the_call_that_made_it_is_open(
     assert calls == ["output-available", "output-available" if approved else denied]
 
 
-def test_who_says_something_else_does_not_answer(frontend: Frontend, chat_id: str) -> None:
+def test_unrelated_message_does_not_answer_a_request(frontend: Frontend, chat_id: str) -> None:
     page = frontend.open(chat_id, auto=OFFICIAL)
     assert_asked(page.send(ASKS), frontend)
     report = page.send(prompt(["history"]))
@@ -268,7 +268,7 @@ def test_an_output_of_the_page_stands_for_the_tool(frontend: Frontend, chat_id: 
 
 
 @pytest.mark.parametrize("asking", [ASKS, LEAVES], ids=["agent waits", "agent has left"])
-def test_what_the_agent_does_not_allow_is_refused(
+def test_decision_that_the_agent_does_not_allow_is_rejected(
     frontend: Frontend, chat_id: str, asking: str
 ) -> None:
     frontend.open(chat_id).send(asking)
@@ -350,7 +350,7 @@ def test_a_page_that_was_open_over_the_restart_answers(
 
 
 @EACH_MAJOR
-def test_a_run_that_a_restart_interrupts_says_so(
+def test_run_interrupted_by_a_restart_is_marked_as_interrupted(
     frontend: Frontend, chat_id: str, agents: Path, tmp_path: Path, gate: Gate
 ) -> None:
     with live_server(tmp_path / "data", "--agents", agents) as before:

@@ -172,9 +172,7 @@ def test_clients_that_would_repeat_a_message_name_its_run(
 
 
 @pytest.mark.parametrize("frontend", ["ai-v5 v5"], indirect=True)
-def test_to_version_5_a_run_that_is_over_is_not_told_again(
-    frontend: Frontend, chat_id: str
-) -> None:
+def test_version_5_does_not_get_a_finished_run_again(frontend: Frontend, chat_id: str) -> None:
     messages = frontend.open(chat_id).send(prompt(text("One"))).messages
     assert frontend.stream(chat_id).status_code == 204
     report = frontend.reload(chat_id).resume()

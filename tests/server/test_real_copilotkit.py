@@ -43,14 +43,14 @@ def test_the_state_is_there_after_a_reload(agui: AGUIFrontend, chat_id: str) -> 
     assert_reloaded(page.say(prompt(text("Hi"))), agui, chat_id)
 
 
-def test_a_run_that_failed_says_so_again(agui: AGUIFrontend, chat_id: str) -> None:
+def test_failed_run_is_shown_as_failed_again(agui: AGUIFrontend, chat_id: str) -> None:
     report = agui.open(chat_id).say(prompt(text("Half a"), ["exit", 3]))
     again = agui.open(chat_id).connect()
     assert again.messages == report.messages
     assert again.ending["type"] == report.ending["type"] == "RUN_ERROR"
 
 
-def test_who_names_no_agent_has_one(agui: AGUIFrontend, chat_id: str) -> None:
+def test_default_agent_is_used_without_a_name(agui: AGUIFrontend, chat_id: str) -> None:
     report = agui.open(chat_id, agent="default").say(prompt(text("Hello")))
     assert (report.failure, report.text) == (None, "Hello")
 
@@ -126,7 +126,7 @@ def test_the_page_runs_its_tools_and_the_agent_goes_on(agui: AGUIFrontend, chat_
     assert_reloaded(report, agui, chat_id)
 
 
-def test_a_person_is_asked_again_after_a_reload(agui: AGUIFrontend, chat_id: str) -> None:
+def test_input_request_is_shown_again_after_a_reload(agui: AGUIFrontend, chat_id: str) -> None:
     asked = agui.open(chat_id).say(prompt(["page", "call_1", "choose", {}], text(" Thanks.")))
     assert asked.roles == ["user", "assistant"]  # a page without the tool, which is then closed
     page = agui.open(chat_id, tools={"choose": {"asksPeople": True, "choice": "red"}})
@@ -162,7 +162,7 @@ def test_a_thread_outlives_the_server(
         assert_reloaded(report, again, chat_id)
 
 
-def test_what_another_page_said_is_there(agui: AGUIFrontend, chat_id: str) -> None:
+def test_messages_of_another_page_are_shown(agui: AGUIFrontend, chat_id: str) -> None:
     said = message(chat_id, prompt(text("One")))
     agui.http.post(f"{agui.url}/api/chat", json=said).raise_for_status()
     page = agui.open(chat_id)

@@ -16,7 +16,9 @@ from mobox.server.auth.connections import LOOK
 from mobox.server.socketio.sessions import Sessions
 from mobox.storage import SqliteStorage
 from mobox.storage.keys import ApiKey
-from server.keyed import (
+from server.live_server import LIMIT, LiveServer, live_server, mobox
+from server.raw_sockets import RawWebSocket
+from server.server_with_keys import (
     LONG_AGO,
     ask_something,
     bearer,
@@ -24,8 +26,6 @@ from server.keyed import (
     revoke_at,
     say_something,
 )
-from server.live_server import LIMIT, LiveServer, live_server, mobox
-from server.raw_sockets import RawWebSocket
 from server.socket_clients import SocketClients
 
 WORDS = "what only Ann has heard"
@@ -113,7 +113,7 @@ def test_an_owners_socket_is_answered(
 
 
 @each_event
-def test_another_owners_socket_is_told_what_is_told_of_what_is_not_there(
+def test_another_owners_socket_gets_the_same_as_for_missing_resources(
     event: str, house: House, sockets: SocketClients
 ) -> None:
     _, secret = house.key("bob")
@@ -143,7 +143,7 @@ def test_a_socket_whose_key_is_for_something_else_is_refused(
 
 @pytest.mark.parametrize("who", ["anonymous", "revoked", "expired", "made up", "no text"])
 @each_transport
-def test_nobody_gets_a_socket(
+def test_no_client_gets_a_socket(
     who: str, transport: str, house: House, sockets: SocketClients
 ) -> None:
     auth: dict[str, Callable[[], object]] = {
@@ -158,7 +158,7 @@ def test_nobody_gets_a_socket(
 
 
 @each_event
-def test_who_was_not_let_in_is_not_heard(event: str, house: House) -> None:
+def test_rejected_socket_is_not_read(event: str, house: House) -> None:
     said = json.dumps([event, about(event, "hers")])
     with RawWebSocket(house.server) as raw:
         assert raw.read().startswith("0{")
@@ -177,7 +177,7 @@ def test_a_socket_may_also_come_with_the_header(house: House, sockets: SocketCli
     socket.close()
 
 
-def test_who_comes_again_by_the_same_connection_is_who_they_say_then(house: House) -> None:
+def test_reconnecting_client_is_authenticated_again(house: House) -> None:
     _, anns = house.key("ann")
     _, bobs = house.key("bob")
     stop = json.dumps(["chat:stop", {"sessionId": "hers"}])

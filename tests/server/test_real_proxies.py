@@ -11,13 +11,13 @@ from typing import Any
 import httpx
 import pytest
 
-from server.backstage import Backstage
 from server.live_server import LIMIT, LiveServer, live_server, loading_first, message
 from server.proxies import NAME, PROXIES, Proxy, running_proxy
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
+from server.server_probe import ServerProbe
 from server.socket_clients import SocketClients
-from valkey_server import Valkey
-from waiting import wait_until
+from support.valkey_server import Valkey
+from support.waiting import wait_until
 
 PATIENCE = 4
 """Seconds of silence after which a proxy gives up that is less patient than the one of the page."""
@@ -59,7 +59,7 @@ def proxy(
 
 
 def metrics(http: httpx.Client, servers: list[LiveServer], name: str) -> list[float]:
-    return [Backstage(http, server).metric(name) for server in servers]
+    return [ServerProbe(http, server).metric(name) for server in servers]
 
 
 def as_a_page(proxy: Proxy, scheme: str = "http") -> dict[str, str]:
@@ -106,7 +106,7 @@ def test_a_reader_that_leaves_is_missed_and_the_run_goes_on(
     assert '"two"' in whole.text
 
 
-def test_silence_is_shorter_than_a_proxys_patience(
+def test_keep_alive_is_shorter_than_a_proxys_timeout(
     servers: list[LiveServer], http: httpx.Client, chat_id: str, gate: Gate, tmp_path: Path
 ) -> None:
     """Caddy has no such limit unless it is given one."""
@@ -130,7 +130,7 @@ def test_silence_is_shorter_than_a_proxys_patience(
 @pytest.mark.parametrize(
     "transports", [["polling", "websocket"], ["polling"], ["websocket"]], ids="-".join
 )
-def test_sockets_are_told_everything_whichever_server_they_come_to(
+def test_sockets_receive_everything_whichever_server_they_connect_to(
     proxy: Proxy,
     servers: list[LiveServer],
     http: httpx.Client,
@@ -148,7 +148,7 @@ def test_sockets_are_told_everything_whichever_server_they_come_to(
         assert client.join(session)["status"] == "idle"
     assert all(metrics(http, servers, "mobox_sockets"))
     run_id = clients[0].say(session, prompt(*a_day_of_work(1)))["runId"]
-    whole = Backstage(http, servers[0]).events(run_id)
+    whole = ServerProbe(http, servers[0]).events(run_id)
     assert all(client.events() == whole for client in clients)
     for client in clients:
         client.close()
@@ -208,7 +208,7 @@ def test_a_page_that_came_by_tls_may_ask_and_one_that_did_not_may_not(
 
 
 @pytest.mark.parametrize("name", PROXIES)
-def test_who_was_cut_off_reads_on_at_the_server_that_is_left(
+def test_disconnected_client_continues_at_the_remaining_server(
     name: str, agents: Path, http: httpx.Client, tmp_path: Path, gate: Gate
 ) -> None:
     given = ("--agents", agents)
@@ -238,7 +238,7 @@ def read_until_killed(http: httpx.Client, proxy: Proxy, path: str, server: LiveS
         with http.stream("GET", proxy.url + path) as response:
             body = response.iter_bytes()
             read = next(body)
-            if not Backstage(http, server).metric("mobox_streams"):
+            if not ServerProbe(http, server).metric("mobox_streams"):
                 continue  # it was the other one's turn
             server.kill()
             with suppress(httpx.RemoteProtocolError):

@@ -8,12 +8,12 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from grammar_agent_event import check_agent_events
 from mobox.formatters import protocols
-from server.backstage import Backstage
 from server.live_server import LiveServer, message
 from server.scripted_agent import Gate, a_day_of_work, prompt, text, tool
+from server.server_probe import ServerProbe
 from server.socket_clients import Json, Socket, SocketClients
+from support.grammar_agent_event import check_agent_events
 
 FORMATS = [name for name in protocols() if name != "agent-event"]
 each_transport = pytest.mark.parametrize("transport", ["websocket", "polling"])
@@ -32,15 +32,19 @@ def numbers(events: list[Json]) -> list[int]:
 
 
 @each_transport
-def test_a_session_is_told_as_it_happens(
-    sockets: SocketClients, server: LiveServer, backstage: Backstage, chat_id: str, transport: str
+def test_session_is_sent_live(
+    sockets: SocketClients,
+    server: LiveServer,
+    server_probe: ServerProbe,
+    chat_id: str,
+    transport: str,
 ) -> None:
     socket = sockets.open(server, transport)
     nothing = {"sessionId": chat_id, "runId": None, "status": "idle"}
     assert socket.join(chat_id) == nothing
     run_id = socket.say(chat_id, prompt(*a_day_of_work(2)))["runId"]
     events = socket.events()
-    assert events == backstage.events(run_id)
+    assert events == server_probe.events(run_id)
     check_agent_events([json.dumps(event).encode() for event in events])
     names = [each["name"] for each in socket.all()]
     assert names[:2] == ["session:joined", "answer to session:join"]
@@ -48,57 +52,57 @@ def test_a_session_is_told_as_it_happens(
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_session_is_told_in_every_format(
-    socket: Socket, backstage: Backstage, chat_id: str, name: str
+def test_session_is_sent_in_every_format(
+    socket: Socket, server_probe: ServerProbe, chat_id: str, name: str
 ) -> None:
     socket.join(chat_id, format=name)
     run_id = socket.say(chat_id, prompt(*a_day_of_work(1)))["runId"]
-    expected = backstage.told(run_id, name)
+    expected = server_probe.told(run_id, name)
     frames = socket.read("agent:frame", len(expected))
     assert [(frame["cursor"], frame["data"]) for frame in frames] == expected
     assert {(frame["sessionId"], frame["runId"]) for frame in frames} == {(chat_id, run_id)}
 
 
-def test_a_profile_is_asked_for(socket: Socket, backstage: Backstage, chat_id: str) -> None:
+def test_profile_is_selected_by_the_request(
+    socket: Socket, server_probe: ServerProbe, chat_id: str
+) -> None:
     socket.join(chat_id, profile="document")
     run_id = socket.say(chat_id, prompt(text("Hi")))["runId"]
     socket.events()
-    whole = [event for _, event in backstage.told(run_id, "agent-event", profile="document")]
+    whole = [event for _, event in server_probe.told(run_id, "agent-event", profile="document")]
     assert socket.read("agent:event", len(whole)) == whole
     assert {event["persistenceState"] for event in whole} == {"transient", "pending", "persisted"}
 
 
-def test_runs_that_begin_later_are_told_too(
-    socket: Socket, backstage: Backstage, chat_id: str
-) -> None:
+def test_later_runs_are_sent(socket: Socket, server_probe: ServerProbe, chat_id: str) -> None:
     socket.join(chat_id)
     first = socket.say(chat_id, prompt(text("One")))["runId"]
-    whole = backstage.events(first)
+    whole = server_probe.events(first)
     assert socket.read("agent:event", len(whole)) == whole
-    backstage.say(chat_id, prompt(text("Two")))
+    server_probe.say(chat_id, prompt(text("Two")))
     second = socket.read("agent:event", len(whole) + 1)[-1]["messageId"]
-    whole = backstage.events(first, second)
+    whole = server_probe.events(first, second)
     events = socket.read("agent:event", len(whole))
     assert events == whole
     assert numbers(events) == list(range(len(events)))
 
 
-def test_frames_of_runs_that_begin_later_are_told_too(
-    socket: Socket, backstage: Backstage, chat_id: str
+def test_frames_of_later_runs_are_sent(
+    socket: Socket, server_probe: ServerProbe, chat_id: str
 ) -> None:
-    backstage.say(chat_id, prompt(text("Before")))
+    server_probe.say(chat_id, prompt(text("Before")))
     assert socket.join(chat_id, format="ai-sdk")["status"] == "idle"
     runs = [socket.say(chat_id, prompt(text("One")))["runId"]]
-    expected = [(runs[0], *told) for told in backstage.told(runs[0], "ai-sdk")]
+    expected = [(runs[0], *told) for told in server_probe.told(runs[0], "ai-sdk")]
     socket.read("agent:frame", len(expected))
     runs.append(socket.say(chat_id, prompt(text("Two")))["runId"])
-    expected += [(runs[1], *told) for told in backstage.told(runs[1], "ai-sdk")]
+    expected += [(runs[1], *told) for told in server_probe.told(runs[1], "ai-sdk")]
     frames = socket.read("agent:frame", len(expected))
     assert [(frame["runId"], frame["cursor"], frame["data"]) for frame in frames] == expected
 
 
-def test_two_sessions_on_one_socket_are_both_told(
-    socket: Socket, backstage: Backstage, chat_id: str, gate: Gate
+def test_two_sessions_on_one_socket_both_receive(
+    socket: Socket, server_probe: ServerProbe, chat_id: str, gate: Gate
 ) -> None:
     one, two = f"{chat_id}-1", f"{chat_id}-2"
     socket.join(one)
@@ -108,21 +112,21 @@ def test_two_sessions_on_one_socket_are_both_told(
     frames = socket.frames()  # while the first goes on
     gate.open()
     assert {event["messageId"] for event in socket.events()} == {first}
-    assert socket.events() == backstage.events(first)
+    assert socket.events() == server_probe.events(first)
     assert {(frame["sessionId"], frame["runId"]) for frame in frames} == {(two, second)}
 
 
-def test_two_sockets_of_one_session_are_told_the_same(
-    sockets: SocketClients, server: LiveServer, backstage: Backstage, chat_id: str
+def test_two_sockets_of_one_session_receive_the_same(
+    sockets: SocketClients, server: LiveServer, server_probe: ServerProbe, chat_id: str
 ) -> None:
     both = [sockets.open(server, transport) for transport in ("websocket", "polling")]
     for socket in both:
         socket.join(chat_id)
     run_id = both[0].say(chat_id, prompt(text("Hi")))["runId"]
-    assert [socket.events() for socket in both] == [backstage.events(run_id)] * 2
+    assert [socket.events() for socket in both] == [server_probe.events(run_id)] * 2
 
 
-def test_who_says_something_is_not_joined_by_that(socket: Socket, chat_id: str) -> None:
+def test_sending_a_message_does_not_join_a_session(socket: Socket, chat_id: str) -> None:
     socket.say(chat_id, prompt(text("Hi")))
     other = f"{chat_id}-other"
     socket.join(other)
@@ -134,15 +138,15 @@ def test_who_says_something_is_not_joined_by_that(socket: Socket, chat_id: str) 
 # From any place on
 
 
-def test_a_session_is_told_from_any_index_on(
-    socket: Socket, backstage: Backstage, chat_id: str
+def test_session_is_sent_from_any_index(
+    socket: Socket, server_probe: ServerProbe, chat_id: str
 ) -> None:
     socket.join(chat_id)
     runs = []
     for words in ("One", "Two", "Three"):
         runs.append(socket.say(chat_id, prompt(text(words)))["runId"])
-        socket.read("agent:event", len(backstage.events(*runs)))
-    whole = backstage.events(*runs)
+        socket.read("agent:event", len(server_probe.events(*runs)))
+    whole = server_probe.events(*runs)
     read = len(whole)
     for last in range(-1, len(whole) - 1):
         joined = socket.join(chat_id, lastEventIndex=last)
@@ -154,13 +158,13 @@ def test_a_session_is_told_from_any_index_on(
     assert len(socket.read("agent:event", 0)) == read
 
 
-def test_frames_are_told_from_any_cursor_on(
-    socket: Socket, backstage: Backstage, chat_id: str
+def test_frames_are_sent_from_any_cursor(
+    socket: Socket, server_probe: ServerProbe, chat_id: str
 ) -> None:
     runs = [socket.say(chat_id, prompt(text("One")))["runId"]]
-    told = [(runs[0], *each) for each in backstage.told(runs[0], "ai-sdk")]
+    told = [(runs[0], *each) for each in server_probe.told(runs[0], "ai-sdk")]
     runs.append(socket.say(chat_id, prompt(text("Two")))["runId"])
-    told += [(runs[1], *each) for each in backstage.told(runs[1], "ai-sdk")]
+    told += [(runs[1], *each) for each in server_probe.told(runs[1], "ai-sdk")]
     read = 0
     for place, (run_id, cursor, _) in enumerate(told[:-1], 1):
         socket.join(chat_id, format="ai-sdk", after={"runId": run_id, "cursor": cursor})
@@ -170,8 +174,8 @@ def test_frames_are_told_from_any_cursor_on(
         read += len(rest)
 
 
-def test_who_joins_in_the_middle_is_told_all_of_the_active_run(
-    sockets: SocketClients, server: LiveServer, backstage: Backstage, chat_id: str, gate: Gate
+def test_client_joining_in_the_middle_gets_the_whole_active_run(
+    sockets: SocketClients, server: LiveServer, server_probe: ServerProbe, chat_id: str, gate: Gate
 ) -> None:
     first, late = sockets.open(server), sockets.open(server)
     first.join(chat_id)
@@ -182,12 +186,14 @@ def test_who_joins_in_the_middle_is_told_all_of_the_active_run(
     late.read("agent:frame", 2)
     gate.open()
     frames = late.frames()
-    assert [(each["cursor"], each["data"]) for each in frames] == backstage.told(run_id, "ai-sdk")
-    assert first.events() == backstage.events(run_id)
+    assert [(each["cursor"], each["data"]) for each in frames] == server_probe.told(
+        run_id, "ai-sdk"
+    )
+    assert first.events() == server_probe.events(run_id)
 
 
-def test_to_join_again_is_to_begin_anew_and_nothing_is_told_twice(
-    socket: Socket, backstage: Backstage, chat_id: str, gate: Gate
+def test_rejoining_restarts_without_duplicates(
+    socket: Socket, server_probe: ServerProbe, chat_id: str, gate: Gate
 ) -> None:
     socket.join(chat_id)
     run_id = socket.say(chat_id, prompt(text("One"), gate.step, text("Two")))["runId"]
@@ -195,12 +201,12 @@ def test_to_join_again_is_to_begin_anew_and_nothing_is_told_twice(
     socket.join(chat_id)
     assert len(socket.read("agent:event", 2 * before)) == 2 * before
     gate.open()
-    whole = backstage.events(run_id)
+    whole = server_probe.events(run_id)
     assert socket.events() == whole[:before] + whole
     assert socket.read("agent:event", before + len(whole)) == whole[:before] + whole
 
 
-def test_who_leaves_is_told_nothing_more(
+def test_leaving_client_receives_nothing_more(
     sockets: SocketClients, server: LiveServer, chat_id: str, gate: Gate
 ) -> None:
     leaves, stays = sockets.open(server), sockets.open(server)
@@ -237,7 +243,7 @@ def test_a_message_may_be_one_of_the_ai_sdk(
     ]
 
 
-def test_a_text_under_a_key_is_said_once(socket: Socket, chat_id: str) -> None:
+def test_message_with_an_idempotency_key_is_sent_once(socket: Socket, chat_id: str) -> None:
     words = prompt(text("Hi"))
     first = socket.say(chat_id, words, idempotencyKey=chat_id)
     assert socket.say(chat_id, words, idempotencyKey=chat_id) == first
@@ -245,7 +251,7 @@ def test_a_text_under_a_key_is_said_once(socket: Socket, chat_id: str) -> None:
     assert reused["error"]["code"] == "key_reused"
 
 
-def test_one_who_speaks_while_a_run_goes_on_is_told_which(
+def test_message_during_a_run_is_answered_with_the_active_run(
     socket: Socket, chat_id: str, gate: Gate
 ) -> None:
     run_id = socket.say(chat_id, prompt(gate.step))["runId"]
@@ -254,7 +260,7 @@ def test_one_who_speaks_while_a_run_goes_on_is_told_which(
     gate.open()
 
 
-def test_an_agent_is_asked_for(socket: Socket, chat_id: str) -> None:
+def test_agent_is_selected_by_the_request(socket: Socket, chat_id: str) -> None:
     refused = socket.say(chat_id, "Hi", agent="nobody")["error"]
     assert (refused["code"], refused["known"]) == ("unknown_agent", ["scripted"])
     assert "runId" in socket.say(chat_id, prompt(text("Hi")), agent="scripted")
@@ -264,7 +270,7 @@ def test_an_agent_is_asked_for(socket: Socket, chat_id: str) -> None:
 def test_a_run_is_stopped(
     sockets: SocketClients,
     server: LiveServer,
-    backstage: Backstage,
+    server_probe: ServerProbe,
     chat_id: str,
     gate: Gate,
     transport: str,
@@ -278,7 +284,7 @@ def test_a_run_is_stopped(
     gate.wait()
     assert socket.ask("chat:stop", {"sessionId": chat_id})["runId"] == run_id
     assert socket.events()[-1]["stop_reason"] == "cancelled"
-    assert socket.events() == backstage.events(run_id)
+    assert socket.events() == server_probe.events(run_id)
     idle = socket.ask("chat:stop", {"sessionId": chat_id})
     assert idle == {"runId": None, "status": None}
 
@@ -286,8 +292,8 @@ def test_a_run_is_stopped(
 ASKS = prompt(text("Well."), ["ask", "colour", "Which?"], text("So be it."))
 
 
-def test_a_session_that_waits_says_for_what_and_is_answered(
-    sockets: SocketClients, server: LiveServer, backstage: Backstage, chat_id: str
+def test_waiting_session_shows_its_request_and_is_answered(
+    sockets: SocketClients, server: LiveServer, server_probe: ServerProbe, chat_id: str
 ) -> None:
     socket, late = sockets.open(server), sockets.open(server)
     socket.join(chat_id)
@@ -303,13 +309,13 @@ def test_a_session_that_waits_says_for_what_and_is_answered(
     assert [each["name"] for each in late.all()][-1] == "session:waiting"
     answer = {"sessionId": chat_id, "requestId": "colour", "decision": "answered", "value": "red"}
     assert late.ask("chat:answer", answer)["runId"] == run_id
-    assert socket.events() == late.events() == backstage.events(run_id)
+    assert socket.events() == late.events() == server_probe.events(run_id)
     assert socket.events()[-2]["content"] == "answered: redSo be it."
     refused = late.ask("chat:answer", answer)["error"]
     assert refused["code"] == "invalid_request", "nobody asks any more"
 
 
-def test_what_a_session_allows_is_decided_and_nothing_else(
+def test_only_allowed_decisions_of_a_session_are_accepted(
     sockets: SocketClients, server: LiveServer, chat_id: str
 ) -> None:
     socket = sockets.open(server)
@@ -328,7 +334,7 @@ def test_what_a_session_allows_is_decided_and_nothing_else(
 
 
 def test_frames_end_where_the_run_waits_and_begin_again(
-    sockets: SocketClients, server: LiveServer, backstage: Backstage, chat_id: str
+    sockets: SocketClients, server: LiveServer, server_probe: ServerProbe, chat_id: str
 ) -> None:
     socket = sockets.open(server)
     socket.join(chat_id, format="ai-sdk")
@@ -349,7 +355,7 @@ def test_frames_end_where_the_run_waits_and_begin_again(
     assert begun[0] == rest[0]
     assert rest[0]["data"]["type"] == "start"
     told = [(frame["cursor"], frame["data"]) for frame in rest[len(begun) :]]
-    whole = backstage.told(run_id, "ai-sdk")
+    whole = server_probe.told(run_id, "ai-sdk")
     assert told == whole[-len(told) :]
     assert socket.read("agent:frame", len(asked) + len(rest)) == asked + rest
     for each in (socket, late):
@@ -365,7 +371,7 @@ NO_SESSION: list[object] = [None, "c", 7, [], {}, {"sessionId": 7}, {"sessionId"
 @pytest.mark.parametrize("event", ["session:join", "session:leave", "chat:message", "chat:stop",
                                    "chat:answer"])  # fmt: skip
 @pytest.mark.parametrize("payload", NO_SESSION)
-def test_what_names_no_session_is_refused(socket: Socket, event: str, payload: object) -> None:
+def test_invalid_session_is_rejected(socket: Socket, event: str, payload: object) -> None:
     error = socket.ask(event, payload)["error"]
     assert error["code"] == "invalid_request"
     assert error["field"] in (("sessionId", "requestId") if isinstance(payload, dict) else ("",))
@@ -412,7 +418,7 @@ def test_what_names_no_session_is_refused(socket: Socket, event: str, payload: o
         ("chat:shout", {}, "invalid_request", "event"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named(
+def test_invalid_value_is_named(
     socket: Socket, chat_id: str, event: str, more: Json, code: str, field: str | None
 ) -> None:
     error = socket.ask(event, {"sessionId": chat_id, **more})["error"]
@@ -421,11 +427,11 @@ def test_what_is_wrong_is_named(
 
 
 @pytest.mark.parametrize("cursor", ["x", "", "-1", "1.99", "999", "9" * 5000])
-def test_a_cursor_that_names_no_place_is_told_the_last_one(
-    socket: Socket, backstage: Backstage, chat_id: str, cursor: str
+def test_invalid_cursor_error_names_the_last_one(
+    socket: Socket, server_probe: ServerProbe, chat_id: str, cursor: str
 ) -> None:
     run_id = socket.say(chat_id, prompt(text("Hi")))["runId"]
-    backstage.told(run_id, "canonical")
+    server_probe.told(run_id, "canonical")
     error = socket.join(chat_id, format="ai-sdk", after={"runId": run_id, "cursor": cursor})[
         "error"
     ]
@@ -434,8 +440,8 @@ def test_a_cursor_that_names_no_place_is_told_the_last_one(
 
 
 @pytest.mark.parametrize("user_id", ["ann", None, {"id": 7}])
-def test_who_a_client_says_it_is_changes_nothing(
-    socket: Socket, backstage: Backstage, chat_id: str, gate: Gate, user_id: object
+def test_client_supplied_identity_is_ignored(
+    socket: Socket, server_probe: ServerProbe, chat_id: str, gate: Gate, user_id: object
 ) -> None:
     said = {"sessionId": chat_id, "userId": user_id}
     assert socket.ask("session:join", said)["status"] == "idle"
@@ -448,9 +454,7 @@ def test_who_a_client_says_it_is_changes_nothing(
     assert socket.ask("session:leave", said) == {"sessionId": chat_id}
 
 
-def test_who_wants_no_answer_hears_of_what_is_wrong_as_an_event(
-    socket: Socket, chat_id: str
-) -> None:
+def test_client_without_acknowledgement_gets_errors_as_events(socket: Socket, chat_id: str) -> None:
     socket.tell("chat:stop", {"sessionId": chat_id})
     socket.tell("chat:shout")
     first, second = socket.read("session:error", 2)
@@ -459,21 +463,21 @@ def test_who_wants_no_answer_hears_of_what_is_wrong_as_an_event(
 
 
 def test_a_join_that_is_refused_leaves_the_one_before(
-    socket: Socket, backstage: Backstage, chat_id: str
+    socket: Socket, server_probe: ServerProbe, chat_id: str
 ) -> None:
     socket.join(chat_id)
     assert "error" in socket.join(chat_id, lastEventIndex=99)
     run_id = socket.say(chat_id, prompt(text("Hi")))["runId"]
-    assert socket.events() == backstage.events(run_id)
+    assert socket.events() == server_probe.events(run_id)
 
 
-def test_a_chat_that_is_deleted_is_told_no_more(
-    socket: Socket, backstage: Backstage, chat_id: str
+def test_deleted_chat_sends_no_more_events(
+    socket: Socket, server_probe: ServerProbe, chat_id: str
 ) -> None:
     socket.join(chat_id)
     socket.say(chat_id, prompt(text("Hi")))
     socket.events()
-    backstage.delete(chat_id)
+    server_probe.delete(chat_id)
     [broken] = socket.read("session:error")
     assert (broken["sessionId"], broken["error"]["code"]) == (chat_id, "log_deleted")
     assert socket.join(chat_id)["status"] == "idle", "it can be begun anew"
@@ -489,7 +493,7 @@ def test_a_socket_joins_so_many_sessions_and_no_more(socket: Socket, chat_id: st
 
 
 @each_transport
-def test_a_page_from_elsewhere_is_not_let_in(
+def test_page_of_another_origin_is_rejected(
     sockets: SocketClients, server: LiveServer, transport: str
 ) -> None:
     foreign = {"origin": "https://evil.example"}

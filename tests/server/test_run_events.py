@@ -11,7 +11,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from grammar_panes import check_panes
 from mobox.errors import InvalidCursor
 from mobox.events import (
     Done,
@@ -36,7 +35,8 @@ from mobox.storage.log import Run
 from server.app_client import answered, app_client, begin, say
 from server.live_server import AGENTS, message
 from server.serving import client_of
-from server.told_runs import Told, log_of, read, recorded, told_in
+from server.stored_runs import Told, log_of, read, recorded, told_in
+from support.grammar_panes import check_panes
 
 FORMATS = [(name, profile) for name in protocols() for profile in profiles_of(name)]
 OVER = "openai/responses_hosted"
@@ -77,7 +77,7 @@ def refused(response: httpx.Response) -> tuple[int, str]:
 
 
 @each_format
-async def test_a_run_is_told_in_every_format(tmp_path: Path, name: str, profile: str) -> None:
+async def test_run_is_readable_in_every_format(tmp_path: Path, name: str, profile: str) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, CODE)
         told = await read(client, run, format=name, profile=profile)
@@ -113,7 +113,7 @@ async def test_without_a_format_it_is_the_log(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["memory:", ""])
 @each_format
-async def test_who_goes_on_after_any_document_misses_none(
+async def test_resuming_after_any_document_misses_none(
     tmp_path: Path, name: str, profile: str, url: str
 ) -> None:
     async with app_client(tmp_path, url) as (services, client):
@@ -183,7 +183,7 @@ async def live(client: httpx.AsyncClient, run: Run, **query: str) -> AsyncIterat
 
 
 @pytest.mark.parametrize("url", ["memory:", ""])
-async def test_a_run_is_told_while_it_is_written(tmp_path: Path, url: str) -> None:
+async def test_run_is_streamed_while_it_is_written(tmp_path: Path, url: str) -> None:
     async with (
         open_services(settings(tmp_path, url)) as services,
         client_of(create_app(services)) as client,
@@ -199,7 +199,7 @@ async def test_a_run_is_told_while_it_is_written(tmp_path: Path, url: str) -> No
 
 
 @pytest.mark.parametrize("name", ["canonical", "panes"])
-async def test_who_has_nothing_to_say_at_a_pause_stays(tmp_path: Path, name: str) -> None:
+async def test_stream_without_pause_frames_stays_open(tmp_path: Path, name: str) -> None:
     async with (
         open_services(settings(tmp_path, "memory:")) as services,
         client_of(create_app(services)) as client,
@@ -266,7 +266,7 @@ async def test_a_response_that_ended_where_the_run_waits_goes_on_as_another(
         assert {each.id for each in whole}.isdisjoint(each.id for each in ending)
 
 
-async def test_who_was_cut_off_in_such_an_end_hears_it_though_the_run_went_on(
+async def test_client_disconnected_at_such_an_end_gets_it_though_the_run_continued(
     tmp_path: Path,
 ) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
@@ -287,7 +287,7 @@ async def test_who_was_cut_off_in_such_an_end_hears_it_though_the_run_went_on(
      "1\n2", "🙂"],
 )  # fmt: skip
 @pytest.mark.parametrize("route", ["events", "inspect"])
-async def test_a_cursor_that_names_no_place_is_told_the_last_one(
+async def test_invalid_cursor_error_names_the_last_one(
     tmp_path: Path, cursor: str, route: str
 ) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
@@ -314,9 +314,7 @@ def test_a_cursor_is_read() -> None:
         ({"live": "yes"}, "invalid_request"),
     ],
 )
-async def test_what_is_not_known_is_refused(
-    tmp_path: Path, query: dict[str, str], code: str
-) -> None:
+async def test_unknown_value_is_rejected(tmp_path: Path, query: dict[str, str], code: str) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await answered(services, "c1", "Hi", "Hello")
         response = await client.get(f"/api/runs/{run.id}/events", params=query)

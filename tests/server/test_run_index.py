@@ -14,7 +14,7 @@ from mobox.server.settings import Settings
 from server.app_client import begin, say
 from server.live_server import AGENTS
 from server.serving import client_of
-from server.told_runs import told_in
+from server.stored_runs import told_in
 
 ASKS = [Start(framework="test"), InputRequest(id="q"), Paused(request_ids=("q",))]
 SPEAKS = [Start(framework="test"), Text(id="t", content="Hi"), TextEnd(id="t"), Done(reason="stop")]
@@ -28,9 +28,7 @@ def indexes(kind: str, documents: list[Any]) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", ["events", "inspect"])
-async def test_a_run_that_is_read_before_it_speaks_has_the_indexes_that_it_has_later(
-    tmp_path: Path, kind: str
-) -> None:
+async def test_run_read_before_its_first_event_keeps_its_indexes(tmp_path: Path, kind: str) -> None:
     """The run before it waits when this one is begun, and is ended then."""
     settings = Settings(data=tmp_path, agents=AGENTS, database_url="memory:")
     async with open_services(settings) as services, client_of(create_app(services)) as client:

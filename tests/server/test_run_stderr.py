@@ -23,7 +23,7 @@ from server.serving import client_of
 DEMO = Path(__file__).parents[2] / "agents"
 
 
-async def test_what_an_agent_complained_of_is_there_when_its_run_has_ended(tmp_path: Path) -> None:
+async def test_stderr_is_available_after_the_end_of_a_run(tmp_path: Path) -> None:
     async with (
         open_services(Settings(data=tmp_path, agents=DEMO)) as services,
         client_of(create_app(services)) as client,
@@ -39,14 +39,14 @@ async def test_what_an_agent_complained_of_is_there_when_its_run_has_ended(tmp_p
         assert leg["text"].rstrip().endswith("the demo crashed on purpose")
 
 
-async def test_an_agent_that_complained_of_nothing_has_no_legs(tmp_path: Path) -> None:
+async def test_agent_without_stderr_output_has_no_attempts(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await begin(services, "c1", "Go")
         told = await client.get(f"/api/runs/{run.id}/stderr")
         assert (told.status_code, told.json()) == (200, {"legs": []})
 
 
-async def test_nothing_that_is_obeyed_is_told_and_no_more_than_is_kept(tmp_path: Path) -> None:
+async def test_control_sequences_are_escaped_and_output_is_limited(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await begin(services, "c1", "Go")
         hostile = "\x1b]0;mine\x07 \x9b31m \u202e <b>é</b>\tend\n"
@@ -59,7 +59,7 @@ async def test_nothing_that_is_obeyed_is_told_and_no_more_than_is_kept(tmp_path:
         assert response.headers["content-type"] == "application/json"
 
 
-async def test_only_who_owns_a_run_is_told(tmp_path: Path) -> None:
+async def test_only_the_owner_of_a_run_can_read_it(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await begin(services, "c1", "Go")
         StderrFolder(tmp_path / "logs").keep(run, "secret")

@@ -24,8 +24,8 @@ from mobox import __version__
 from mobox.server.openapi import document
 from mobox.server.routes import ROUTES
 from mobox.storage import SqliteStorage
-from server.keyed import ask_something, bearer, give_key, say_something
 from server.live_server import LIMIT, live_server
+from server.server_with_keys import ask_something, bearer, give_key, say_something
 
 EXAMPLES = 10
 AGENT = 'print(\'{"type": "text", "data": {"content": "Hi"}}\\n{"type": "done", "data": {}}\')\n'
@@ -81,14 +81,12 @@ async def _furnished(url: str, data: Path) -> Target:
         await storage.close()
 
 
-def test_all_routes_are_asked() -> None:
+def test_all_routes_are_requested() -> None:
     assert len(OPERATIONS) == len(ROUTES)
 
 
 @pytest.mark.parametrize(("label", "mode"), ASKED)
-def test_nothing_that_is_asked_breaks_the_server(
-    label: str, mode: GenerationMode, target: Target
-) -> None:
+def test_no_request_breaks_the_server(label: str, mode: GenerationMode, target: Target) -> None:
     operation = OPERATIONS[label]
 
     @settings(

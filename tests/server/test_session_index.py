@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import pytest
 
-from grammar_agent_event import events_of
 from mobox.events import Done, InputRequest, LogEntry, Paused
 from mobox.formatters import format_all, get_formatter, profiles_of
 from mobox.formatters.agent_event import AgentEventFormatter, place_of
@@ -14,6 +13,7 @@ from mobox.server.socketio.session_index import Format, SessionIndex, up_to_the_
 from mobox.storage import MemoryStorage, Settings, Storage
 from mobox.storage.log import PAGE, RunId
 from storage.conformance import BEGINNING, ENDING, begin, say, submit, turn, words
+from support.grammar_agent_event import events_of
 
 AGENT_EVENT = Format("agent-event")
 
@@ -106,7 +106,7 @@ async def test_a_run_that_is_over_is_read_once() -> None:
     await store.close()
 
 
-async def test_what_is_not_kept_in_mind_is_counted_again(
+async def test_uncached_run_is_counted_again(
     monkeypatch: pytest.MonkeyPatch, store: Storage
 ) -> None:
     monkeypatch.setattr(session_index, "REMEMBERED", 1)
@@ -118,7 +118,7 @@ async def test_what_is_not_kept_in_mind_is_counted_again(
         assert [later.first_event_index for _, later in pairwise(runs)] == [4, 8]
 
 
-async def test_where_a_run_begins_is_not_known_while_the_one_before_it_is_open(
+async def test_first_index_of_a_run_is_unknown_while_the_previous_one_is_open(
     store: Storage,
 ) -> None:
     index = SessionIndex(store)
@@ -137,7 +137,7 @@ async def test_where_a_run_begins_is_not_known_while_the_one_before_it_is_open(
     assert await known() == 3
 
 
-async def test_a_run_that_speaks_begins_where_it_does_whatever_became_of_the_one_before(
+async def test_indexes_of_a_run_do_not_depend_on_the_end_of_the_previous_one(
     store: Storage,
 ) -> None:
     waiting = await begin(store)

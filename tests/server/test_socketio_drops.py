@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from server.backstage import Backstage
 from server.live_server import LiveServer
 from server.scripted_agent import Gate, Step, a_day_of_work, prompt
+from server.server_probe import ServerProbe
 from server.socket_clients import Json, SocketClients
 
 TURNS = {"agent-event": 7, "ai-sdk": 3}
@@ -38,7 +38,7 @@ def cursor_and_data(frame: Json) -> tuple[str, Any]:
 def test_a_connection_that_breaks_after_every_so_many_events_loses_none(
     sockets: SocketClients,
     server: LiveServer,
-    backstage: Backstage,
+    server_probe: ServerProbe,
     chat_id: str,
     gate: Gate,
     name: str,
@@ -49,7 +49,7 @@ def test_a_connection_that_breaks_after_every_so_many_events_loses_none(
     rehearsal = f"{chat_id}-rehearsal"
     speaker = sockets.open(server)
     without = [step for step in with_gates if step != gate.step]
-    length = len(backstage.told(speaker.say(rehearsal, prompt(*without))["runId"], name))
+    length = len(server_probe.told(speaker.say(rehearsal, prompt(*without))["runId"], name))
     assert 200 <= length < 300
 
     run_id = speaker.say(chat_id, prompt(*with_gates))["runId"]
@@ -57,10 +57,10 @@ def test_a_connection_that_breaks_after_every_so_many_events_loses_none(
     watch = sockets.watch(server, readers, {"sessionId": chat_id, "format": name}, length)
     for _ in range(turns):
         gate.wait()
-        watch.has_read(len(backstage.told(run_id, name, live="off")))
+        watch.has_read(len(server_probe.told(run_id, name, live="off")))
         gate.open()
     reports = watch.reports()
-    whole = backstage.told(run_id, name)
+    whole = server_probe.told(run_id, name)
     for every, report in zip(EVERY, reports, strict=True):
         assert report["failure"] is None
         told = report["told"]

@@ -9,12 +9,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from server.backstage import Backstage
 from server.live_server import LiveServer, live_server
 from server.raw_sockets import RawWebSocket
 from server.scripted_agent import prompt, text
+from server.server_probe import ServerProbe
 from server.socket_clients import RawPoll, SocketClients
-from waiting import wait_until
+from support.waiting import wait_until
 
 JOIN = '42["session:join",{"sessionId":"c"}]'
 
@@ -28,21 +28,21 @@ def alone(tmp_path: Path, agents: Path) -> Iterator[LiveServer]:
         assert [line for line in said if not line.startswith("INFO: ")] == []
 
 
-def test_who_asks_again_and_again_for_a_connection_and_takes_no_answer_holds_little(
+def test_client_that_opens_connections_without_reading_uses_little_memory(
     http: httpx.Client, alone: LiveServer
 ) -> None:
-    backstage = Backstage(http, alone)
+    server_probe = ServerProbe(http, alone)
     with RawWebSocket(alone) as socket:
         socket.connect()
         packet = "40/" + "a" * 190 + ","
         assert socket.flood(packet, 200_000) < 200_000, "it is not listened to any more"
-        assert backstage.metric("mobox_sockets_held") < 400_000
+        assert server_probe.metric("mobox_sockets_held") < 400_000
         socket.abort()
-    wait_until(lambda: backstage.metric("mobox_sockets") == 0)
+    wait_until(lambda: server_probe.metric("mobox_sockets") == 0)
 
 
 @pytest.mark.parametrize("packet", ["40/" + "a" * 1000 + ",", "42/" + "a" * 1000 + ',["a"]', "5"])
-def test_what_nobody_has_to_say_ends_a_websocket(strict: LiveServer, packet: str) -> None:
+def test_invalid_packet_closes_a_websocket(strict: LiveServer, packet: str) -> None:
     with RawWebSocket(strict) as socket:
         socket.connect()
         socket.send(packet)
@@ -60,7 +60,7 @@ def test_a_namespace_that_is_not_there_is_refused(
         assert "session:joined" in socket.read(), "and the socket goes on"
 
 
-def test_a_body_in_pieces_is_heard(http: httpx.Client, strict: LiveServer) -> None:
+def test_body_in_pieces_is_read(http: httpx.Client, strict: LiveServer) -> None:
     poll = RawPoll(http, strict)
     pieces = iter([JOIN[:10].encode(), JOIN[10:].encode()])
     answer = poll.send(pieces)
@@ -69,7 +69,7 @@ def test_a_body_in_pieces_is_heard(http: httpx.Client, strict: LiveServer) -> No
     assert "session:joined" in poll.take().text
 
 
-def test_who_leaves_the_namespace_may_come_back_to_it(strict: LiveServer) -> None:
+def test_client_may_leave_a_namespace_and_come_back(strict: LiveServer) -> None:
     with RawWebSocket(strict) as socket:
         socket.connect()
         socket.send(JOIN)
@@ -81,11 +81,11 @@ def test_who_leaves_the_namespace_may_come_back_to_it(strict: LiveServer) -> Non
         assert socket.read().startswith("437[{")
 
 
-def test_who_stalls_and_speaks_and_leaves_is_told_no_more(
+def test_stalled_client_that_sends_and_leaves_receives_nothing_more(
     sockets: SocketClients, http: httpx.Client, alone: LiveServer
 ) -> None:
     """It sits where it waits for room, and nobody listens to it."""
-    backstage = Backstage(http, alone)
+    server_probe = ServerProbe(http, alone)
     speaker = sockets.open(alone)
     speaker.join("big")
     speaker.say("big", prompt(["flood", 1_500, 16_000]))
@@ -94,16 +94,14 @@ def test_who_stalls_and_speaks_and_leaves_is_told_no_more(
     with RawWebSocket(alone) as socket:
         socket.connect()
         socket.send('42["session:join",{"sessionId":"big"}]')
-        wait_until(lambda: backstage.metric("mobox_sockets_held") > 200_000)
+        wait_until(lambda: server_probe.metric("mobox_sockets_held") > 200_000)
         socket.send('42["session:leave",{"sessionId":"other"}]')
         socket.abort()
-    wait_until(lambda: backstage.metric("mobox_sockets") == 0, seconds=20)
-    assert backstage.metric("mobox_sessions") == 0
+    wait_until(lambda: server_probe.metric("mobox_sockets") == 0, seconds=20)
+    assert server_probe.metric("mobox_sessions") == 0
 
 
-def test_what_is_posted_at_once_is_heard_one_after_the_other(
-    http: httpx.Client, alone: LiveServer
-) -> None:
+def test_concurrent_posts_are_handled_in_order(http: httpx.Client, alone: LiveServer) -> None:
     """A client that polls has one request at a time by which it speaks."""
     poll = RawPoll(http, alone)
     bodies = [
@@ -113,21 +111,21 @@ def test_what_is_posted_at_once_is_heard_one_after_the_other(
     with ThreadPoolExecutor(len(bodies)) as posts:
         answers = list(posts.map(poll.send, bodies))
     assert {answer.status_code for answer in answers} <= {200, 400}
-    assert Backstage(http, alone).metric("mobox_sessions") <= 100
+    assert ServerProbe(http, alone).metric("mobox_sessions") <= 100
 
 
 def test_a_session_that_broke_off_does_not_count(
     sockets: SocketClients, http: httpx.Client, alone: LiveServer
 ) -> None:
-    backstage, socket = Backstage(http, alone), sockets.open(alone)
+    server_probe, socket = ServerProbe(http, alone), sockets.open(alone)
     for number in range(100):
         socket.join(f"c{number}")
     socket.say("c7", prompt(text("Hi")))
     socket.events()
     assert socket.join("one more")["error"]["code"] == "too_many_sessions"
-    backstage.delete("c7")
+    server_probe.delete("c7")
     socket.read("session:error")
-    wait_until(lambda: backstage.metric("mobox_sessions") == 99)
+    wait_until(lambda: server_probe.metric("mobox_sessions") == 99)
     assert "error" not in socket.join("one more")
     assert socket.join("c7")["error"]["code"] == "too_many_sessions"
-    assert backstage.metric("mobox_sessions") == 100
+    assert server_probe.metric("mobox_sessions") == 100

@@ -41,7 +41,7 @@ class TallyFormatter:
 """
 
 
-def test_a_format_that_numbers_events_too_is_told_in_its_own_words(
+def test_format_with_own_event_numbers_is_sent_unchanged(
     sockets: SocketClients, tmp_path: Path, agents: Path
 ) -> None:
     info = tmp_path / "tally-1.0.dist-info"

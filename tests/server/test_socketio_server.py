@@ -10,12 +10,12 @@ import httpx
 import pytest
 
 from server.ag_ui_clients import COPILOTKIT, AGUIFrontend, AGUIPages
-from server.backstage import Backstage
 from server.chat_clients import ChatClients, Frontend
 from server.live_server import LiveServer, live_server
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
+from server.server_probe import ServerProbe
 from server.socket_clients import Json, RawPoll, SocketClients
-from waiting import wait_until
+from support.waiting import wait_until
 
 each_transport = pytest.mark.parametrize("transport", ["websocket", "polling"])
 
@@ -33,7 +33,7 @@ def text_of_frames(frames: list[Json]) -> str:
     return "".join(chunk["delta"] for chunk in chunks if chunk["type"] == "text-delta")
 
 
-def test_a_run_begun_with_the_ai_sdk_is_watched_by_sockets_and_ag_ui_at_once(
+def test_run_started_with_the_ai_sdk_is_watched_by_sockets_and_ag_ui_at_once(
     sockets: SocketClients,
     clients: ChatClients,
     agui_pages: AGUIPages,
@@ -82,25 +82,28 @@ def test_a_page_of_another_origin_comes_in_where_that_is_listed(
 
 
 @each_transport
-def test_a_socket_that_leaves_is_told_nothing_more(
+def test_socket_that_leaves_receives_nothing_more(
     sockets: SocketClients, http: httpx.Client, tmp_path: Path, agents: Path, transport: str
 ) -> None:
     with live_server(tmp_path / "data", "--agents", agents) as server:
-        backstage = Backstage(http, server)
+        server_probe = ServerProbe(http, server)
         socket, stays = sockets.open(server, transport), sockets.open(server)
         for number in range(3):
             socket.join(f"c{number}")
         stays.join("c0")
-        assert (backstage.metric("mobox_sockets"), backstage.metric("mobox_sessions")) == (2, 4)
+        assert (server_probe.metric("mobox_sockets"), server_probe.metric("mobox_sessions")) == (
+            2,
+            4,
+        )
         socket.close()
-        wait_until(lambda: backstage.metric("mobox_sessions") == 1)
-        assert backstage.metric("mobox_sockets") == 1
+        wait_until(lambda: server_probe.metric("mobox_sessions") == 1)
+        assert server_probe.metric("mobox_sockets") == 1
         assert stays.say("c0", prompt(text("Hi")))
         stays.events()
         answers = 'mobox_socket_answers_total{event="%s",outcome="%s"}'
-        assert backstage.metric(answers % ("session:join", "ok")) == 4
+        assert server_probe.metric(answers % ("session:join", "ok")) == 4
         stays.ask("chat:shout")
-        assert backstage.metric(answers % ("other", "invalid_request")) == 1
+        assert server_probe.metric(answers % ("other", "invalid_request")) == 1
         stays.close()
         assert server.warnings == ""
 
@@ -109,20 +112,20 @@ def test_a_poll_that_breaks_off_is_a_socket_that_left(
     http: httpx.Client, tmp_path: Path, agents: Path
 ) -> None:
     with live_server(tmp_path / "data", "--agents", agents) as server:
-        backstage = Backstage(http, server)
+        server_probe = ServerProbe(http, server)
         poll = RawPoll(http, server)
         poll.send('42["session:join",{"sessionId":"c"}]')
-        assert backstage.metric("mobox_sessions") == 1
+        assert server_probe.metric("mobox_sessions") == 1
         poll.take()  # what it was told so far, so that the next one waits
         with pytest.raises(httpx.ReadTimeout):
             poll.take(timeout=0.5)
-        wait_until(lambda: backstage.metric("mobox_sessions") == 0)
-        assert backstage.metric("mobox_sockets") == 0
+        wait_until(lambda: server_probe.metric("mobox_sessions") == 0)
+        assert server_probe.metric("mobox_sockets") == 0
         assert server.warnings == ""
 
 
 @each_transport
-def test_a_server_that_is_told_to_end_lets_sockets_hear_how_their_runs_ended(
+def test_draining_server_sends_sockets_the_end_of_their_runs(
     sockets: SocketClients, tmp_path: Path, agents: Path, gate: Gate, transport: str
 ) -> None:
     with live_server(tmp_path / "data", "--agents", agents) as server:
@@ -138,7 +141,7 @@ def test_a_server_that_is_told_to_end_lets_sockets_hear_how_their_runs_ended(
 
 
 @pytest.mark.parametrize("name", ["agent-event", "ai-sdk"])
-def test_who_comes_back_after_the_server_was_killed_has_lost_nothing(
+def test_client_reconnecting_after_a_server_kill_has_lost_nothing(
     sockets: SocketClients,
     http: httpx.Client,
     tmp_path: Path,
@@ -153,7 +156,7 @@ def test_who_comes_back_after_the_server_was_killed_has_lost_nothing(
         socket.join("c", format=name)
         run_id = socket.say("c", prompt(*a_day_of_work(2), gate.step, text("Never")))["runId"]
         gate.wait()
-        there = Backstage(http, server).told(run_id, name, live="off")
+        there = ServerProbe(http, server).told(run_id, name, live="off")
         before = socket.read(event, len(there))
         server.kill()
         socket.gone()
@@ -167,7 +170,7 @@ def test_who_comes_back_after_the_server_was_killed_has_lost_nothing(
         )
         assert "error" not in again.join("c", format=name, **place)
         rest = again.read(event, last="error")  # the reaper's word for a run that was lost
-        whole = Backstage(http, server).told(run_id, name)
+        whole = ServerProbe(http, server).told(run_id, name)
         rest = again.read(event, len(whole) - len(before))
     told = [_told(each, name) for each in before + rest]
     assert told == [document for _, document in whole]
@@ -185,15 +188,15 @@ def test_a_socket_that_takes_nothing_holds_little_and_misses_nothing(
 ) -> None:
     """More is said than the machine's own buffers hold."""
     with live_server(tmp_path / "data", "--agents", agents) as server:
-        backstage = Backstage(http, server)
+        server_probe = ServerProbe(http, server)
         socket, speaker = sockets.open(server), sockets.open(server)
         socket.join("c")
         run_id = speaker.say("c", prompt(gate.step, ["flood", 1_500, 16_000]))["runId"]
         socket.pause()
         gate.open()
-        whole = backstage.events(run_id)
-        wait_until(lambda: backstage.metric("mobox_sockets_held") > 0)
-        assert backstage.metric("mobox_sockets_held") < 400_000
+        whole = server_probe.events(run_id)
+        wait_until(lambda: server_probe.metric("mobox_sockets_held") > 0)
+        assert server_probe.metric("mobox_sockets_held") < 400_000
         socket.go_on()
         assert socket.read("agent:event", len(whole)) == whole
         assert server.warnings == ""

@@ -9,7 +9,7 @@ from server.live_server import LiveServer
 from server.raw_sockets import CuttingProxy, RawWebSocket
 from server.scripted_agent import prompt, text
 from server.socket_clients import RawPoll, SocketClients
-from waiting import wait_until
+from support.waiting import wait_until
 
 JOIN = '42["session:join",{"sessionId":"c"}]'
 MANY = 100_000
@@ -45,7 +45,7 @@ def test_the_real_client_goes_on_polling_where_websockets_break_off(
         socket.close()
 
 
-def test_a_websocket_that_says_nothing_keeps_nothing_from_who_polls(
+def test_silent_websocket_does_not_block_a_polling_client(
     http: httpx.Client, server: LiveServer
 ) -> None:
     poll = RawPoll(http, server)
@@ -55,7 +55,7 @@ def test_a_websocket_that_says_nothing_keeps_nothing_from_who_polls(
 
 
 @pytest.mark.parametrize("says", [[], ["2probe"], ["x"], ["5"], ["40"], ["2probe", "2probe"]])
-def test_who_polls_goes_on_when_the_websocket_breaks_off(
+def test_polling_client_continues_when_the_websocket_fails(
     http: httpx.Client, server: LiveServer, says: list[str]
 ) -> None:
     poll = RawPoll(http, server)
@@ -68,9 +68,7 @@ def test_who_polls_goes_on_when_the_websocket_breaks_off(
     assert "session:joined" in taken(poll)
 
 
-def test_who_says_nothing_after_the_probe_has_not_gone_over(
-    http: httpx.Client, server: LiveServer
-) -> None:
+def test_silence_after_the_probe_is_no_upgrade(http: httpx.Client, server: LiveServer) -> None:
     poll = RawPoll(http, server)
     with RawWebSocket(server, sid=poll.sid) as other:
         other.send("2probe")

@@ -10,11 +10,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ai_sdk_client import CLIENTS
 from mobox.delivery.socketio_packets import BAD, EventPayload, Packet
 from server.live_server import LIMIT, LiveServer
 from server.scripted_agent import prompt, text
 from server.socket_clients import RawPoll, SocketClients
+from support.ai_sdk_client import CLIENTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "socketio.md"
 
@@ -44,7 +44,7 @@ JOIN = '42["session:join",{"sessionId":"c"}]'
 
 
 @pytest.mark.parametrize("packet", NO_EVENTS, ids=lambda packet: packet[:20])
-def test_a_packet_that_is_no_event_is_told_to_be_none(
+def test_packet_without_event_is_rejected(
     sockets: SocketClients, strict: LiveServer, packet: str
 ) -> None:
     socket = sockets.open(strict)
@@ -56,7 +56,7 @@ def test_a_packet_that_is_no_event_is_told_to_be_none(
 
 
 @pytest.mark.parametrize("packet", NO_PACKETS, ids=lambda packet: packet[:20])
-def test_a_socket_that_does_not_speak_the_protocol_is_hung_up(
+def test_socket_with_another_protocol_is_closed(
     sockets: SocketClients, strict: LiveServer, packet: str
 ) -> None:
     socket = sockets.open(strict, reconnection=False)
@@ -120,7 +120,7 @@ def test_no_script_of_another_page_reads_along(http: httpx.Client, strict: LiveS
     assert http.get(url, headers=headers).status_code == 403
 
 
-def test_a_socket_that_nobody_has_is_refused(http: httpx.Client, strict: LiveServer) -> None:
+def test_unknown_socket_is_rejected(http: httpx.Client, strict: LiveServer) -> None:
     url = f"{strict.url}/socket.io/?EIO=4&transport=polling&sid=nobody"
     assert http.get(url).status_code == 400
     assert http.post(url, content="3", headers={"content-type": "text/plain"}).status_code == 400
@@ -181,9 +181,7 @@ def test_the_example_of_the_page_survives_a_break_before_the_answer(
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
 
 
-def test_the_example_of_the_page_says_what_is_wrong(
-    node: str, strict: LiveServer, chat_id: str
-) -> None:
+def test_example_of_the_page_names_the_error(node: str, strict: LiveServer, chat_id: str) -> None:
     begins, _ = example(strict, chat_id, "")
     asks = """
     last = 7;

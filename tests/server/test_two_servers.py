@@ -9,12 +9,12 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from server.backstage import Backstage
 from server.live_server import LiveServer, live_server, loading_first, message
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
+from server.server_probe import ServerProbe
 from server.socket_clients import SocketClients
-from valkey_server import Valkey
-from waiting import wait_until
+from support.valkey_server import Valkey
+from support.waiting import wait_until
 
 NOBODY_LOOKS = """
 from functools import partial
@@ -57,7 +57,7 @@ def servers(
         yield Two(one, two)
 
 
-def test_a_socket_of_one_server_hears_what_is_begun_on_the_other(
+def test_socket_of_one_server_receives_runs_started_on_the_other(
     servers: Two, sockets: SocketClients, http: httpx.Client, chat_id: str
 ) -> None:
     socket = sockets.open(servers.two)
@@ -65,10 +65,10 @@ def test_a_socket_of_one_server_hears_what_is_begun_on_the_other(
     there = sockets.open(servers.one)
     there.join(chat_id)
     runs = [there.say(chat_id, prompt(*a_day_of_work(2)))["runId"]]
-    whole = Backstage(http, servers.one).events(*runs)
+    whole = ServerProbe(http, servers.one).events(*runs)
     assert socket.read("agent:event", len(whole)) == whole
     runs.append(there.say(chat_id, prompt(text("More")))["runId"])
-    whole = Backstage(http, servers.one).events(*runs)
+    whole = ServerProbe(http, servers.one).events(*runs)
     assert socket.read("agent:event", len(whole)) == there.read("agent:event", len(whole)) == whole
 
 
@@ -82,11 +82,11 @@ def test_a_run_of_one_server_is_stopped_by_the_other(
     socket.read("agent:event", 2)
     assert socket.ask("chat:stop", {"sessionId": chat_id})["runId"] == run_id
     events = socket.events()
-    assert events == Backstage(http, servers.two).events(run_id)
+    assert events == ServerProbe(http, servers.two).events(run_id)
     assert "never" not in str(events)
 
 
-def test_a_response_of_one_server_tells_what_the_other_writes(
+def test_response_of_one_server_has_what_the_other_writes(
     servers: Two, http: httpx.Client, chat_id: str, gate: Gate
 ) -> None:
     body = message(chat_id, prompt(text("One"), gate.step, text("more")))
@@ -103,20 +103,20 @@ def test_a_response_of_one_server_tells_what_the_other_writes(
     assert http.get(path, params={"run": run_id}).content == whole
 
 
-def test_without_valkey_a_server_says_so_and_goes_on(
+def test_server_without_valkey_reports_it_and_continues(
     agents: Path, tmp_path: Path, own_valkey: Valkey, http: httpx.Client
 ) -> None:
     given = ("--agents", agents, "--redis-url", own_valkey.url)
     with live_server(tmp_path / "data", *given) as server:
-        backstage = Backstage(http, server)
+        server_probe = ServerProbe(http, server)
         wait_until(lambda: health(http, server)["status"] == "ok")
-        assert backstage.metric("mobox_wake_ups") == 1
+        assert server_probe.metric("mobox_wake_ups") == 1
         own_valkey.kill()
         wait_until(lambda: health(http, server)["status"] == "degraded")
         for path in ("/healthz", "/readyz"):
             assert "polling the database" in str(health(http, server, path)["problem"])
-        assert backstage.metric("mobox_wake_ups") == 0
-        backstage.say("chat", prompt(text("Hi")))
+        assert server_probe.metric("mobox_wake_ups") == 0
+        server_probe.say("chat", prompt(text("Hi")))
         own_valkey.recover()
         wait_until(lambda: health(http, server, "/readyz")["status"] == "ok")
-        assert backstage.metric("mobox_wake_ups") == 1
+        assert server_probe.metric("mobox_wake_ups") == 1

@@ -91,7 +91,7 @@ async def test_every_file_of_the_build_is_served_as_what_it_is(tmp_path: Path) -
     [("", "/"), ("/below", "/below/"), ("/ä b", "/%C3%A4%20b/"), ('/"><x', "/%22%3E%3Cx/"),
      ("/a'&b", "/a%27%26b/"), ("//example.org", "/example.org/")],
 )  # fmt: skip
-async def test_the_page_says_where_it_is_mounted(
+async def test_page_knows_its_mount_path(
     tmp_path: Path, folder: Path, root: str, told: str
 ) -> None:
     async with open_services(Settings(data=tmp_path, agents=AGENTS)) as services:
@@ -102,7 +102,7 @@ async def test_the_page_says_where_it_is_mounted(
     assert page.text == PAGE.replace('href="/"', f'href="{told}"')
 
 
-async def test_what_has_a_hash_in_its_name_is_kept_for_ever_and_the_rest_asked_for_again(
+async def test_hashed_files_are_cached_forever_and_others_revalidated(
     tmp_path: Path, folder: Path
 ) -> None:
     async with site(tmp_path, folder) as client:
@@ -157,13 +157,13 @@ async def test_a_file_is_compressed_for_who_accepts_it(
         assert other.headers["etag"] != response.headers["etag"]
 
 
-async def test_what_would_save_nothing_is_not_compressed(tmp_path: Path, folder: Path) -> None:
+async def test_incompressible_files_are_not_compressed(tmp_path: Path, folder: Path) -> None:
     async with site(tmp_path, folder) as client:
         small = await client.get("/assets/index-Cd2.css")
     assert small.headers.keys().isdisjoint({"content-encoding", "vary"})
 
 
-async def test_head_says_what_get_would(tmp_path: Path, folder: Path) -> None:
+async def test_head_returns_the_headers_of_get(tmp_path: Path, folder: Path) -> None:
     async with site(tmp_path, folder) as client:
         for path in ("/", "/chat/c1", "/icon.svg", "/assets/index-Ab1_.js"):
             head, get = await client.head(path), await client.get(path)
@@ -187,7 +187,7 @@ async def test_head_says_what_get_would(tmp_path: Path, folder: Path) -> None:
         "/api/nothing",
     ],
 )
-async def test_what_is_not_there_is_not_found(tmp_path: Path, folder: Path, path: str) -> None:
+async def test_missing_resource_is_not_found(tmp_path: Path, folder: Path, path: str) -> None:
     async with site(tmp_path, folder) as client:
         answer = await client.get(path)
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
@@ -214,7 +214,7 @@ async def test_the_page_may_load_only_from_its_server_and_stands_in_no_frame(
         ] == "nosniff"
 
 
-async def test_where_nobody_built_the_page_the_server_says_so_until_somebody_does(
+async def test_missing_page_build_is_reported_until_it_exists(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "web"

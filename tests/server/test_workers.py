@@ -26,7 +26,7 @@ from server.live_server import (
     stored,
 )
 from server.live_worker import live_worker
-from server.several import (
+from server.many_processes import (
     ELSEWHERE,
     LEASE,
     answer,
@@ -35,7 +35,7 @@ from server.several import (
     read_elsewhere,
     stop,
 )
-from waiting import until
+from support.waiting import until
 
 
 async def test_servers_leave_runs_to_a_worker(tmp_path: Path, shared_url: str) -> None:
@@ -85,7 +85,7 @@ async def test_a_run_waits_for_a_worker_as_long_as_is_set(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("address", "status"), [("127.0.0.1", 421), ("0.0.0.0", 200)])
-def test_the_health_of_a_worker_is_told_elsewhere_only_where_that_was_asked_for(
+def test_health_of_a_worker_is_public_only_on_request(
     tmp_path: Path, address: str, status: int
 ) -> None:
     given = ("--health-port", "0", "--health-host", address)
@@ -99,7 +99,7 @@ def test_the_health_of_a_worker_is_told_elsewhere_only_where_that_was_asked_for(
         assert told.status_code == status
 
 
-async def test_a_worker_says_it_when_its_health_is_not_told_any_more(
+async def test_worker_logs_that_its_health_endpoint_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken(self: uvicorn.Server, sockets: object) -> None:
@@ -138,7 +138,7 @@ async def test_a_worker_that_dies_or_ends_leaves_no_run_without_an_end(tmp_path:
     check_the_end(kept[readers[1].run_id], "interrupted")
 
 
-async def test_what_several_processes_need_is_refused_where_there_can_be_one_only(
+async def test_multi_process_settings_are_rejected_for_a_single_process(
     tmp_path: Path,
 ) -> None:
     alone = Settings(data=tmp_path, database_url="memory:", agents=AGENTS)

@@ -194,12 +194,12 @@ class LogConformance(Conformance):
         assert (owner.name, owner.default) == ("owner", inspect.Parameter.empty)
 
     @pytest.mark.parametrize("name", sorted(BY_RUN_ID))
-    def test_what_takes_no_owner_takes_a_run_that_was_found(self, name: str) -> None:
+    def test_methods_without_owner_take_a_run_id(self, name: str) -> None:
         _, run_id, *_ = inspect.signature(getattr(Log, name)).parameters.values()
         assert (run_id.name, run_id.annotation) == ("run_id", "RunId")
 
     @pytest.mark.parametrize("name", sorted(BY_OWNER))
-    async def test_what_belongs_to_others_is_not_found(self, name: str, store: Storage) -> None:
+    async def test_resources_of_other_owners_are_not_found(self, name: str, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi", chat_id="hers")
         before = await store.history("ann", "hers")
         with pytest.raises(NotFound) as foreign:
@@ -236,9 +236,7 @@ class LogConformance(Conformance):
         assert await store.read(one.id) == [*entries[:2], *entries[4:]]
         assert {entry.ts for entry in entries} == {1000}
 
-    async def test_what_was_appended_is_not_changed_by_who_appended_it(
-        self, store: Storage
-    ) -> None:
+    async def test_appended_event_is_not_changed_by_its_writer(self, store: Storage) -> None:
         run = await begin(store)
         events = words("a", "b")
         entries = await store.append(run.id, 1, events, None)
@@ -262,7 +260,7 @@ class LogConformance(Conformance):
         ids = [entry.id for entries in written for entry in entries]
         assert len(set(ids)) == len(ids)
 
-    async def test_appends_that_nobody_waits_for_keep_their_order(self, store: Storage) -> None:
+    async def test_unawaited_appends_keep_their_order(self, store: Storage) -> None:
         run = await begin(store)
         batches: list[list[StreamEvent]] = [words("a"), [Status(message="b")], [*QUESTION]]
         batches += [[*ANSWER], words("c"), [DONE]]
@@ -297,7 +295,7 @@ class LogConformance(Conformance):
             await say(store, run, DONE, *words("more"))
         assert await store.read(run.id) == []
 
-    async def test_what_cannot_be_stored_fails_alone(self, store: Storage) -> None:
+    async def test_entry_that_cannot_be_stored_fails_alone(self, store: Storage) -> None:
         runs = [await begin(store, submit(chat_id=f"c{n}")) for n in range(3)]
         batches: list[list[StreamEvent]] = [words("a"), [DONE, DONE], words("c")]
         outcomes = await asyncio.gather(
@@ -421,7 +419,7 @@ class FollowingConformance(Conformance):
 
     # Work
 
-    async def test_who_looks_around_is_told_that_a_run_is_to_stop(self, store: Storage) -> None:
+    async def test_poll_loop_is_notified_of_a_requested_stop(self, store: Storage) -> None:
         told: list[int] = []
         store.when_work(lambda: told.append(1))
         store.when_work(lambda: told.append(2))
@@ -475,7 +473,7 @@ class FollowingConformance(Conformance):
         seen += await collect(slow)
         assert seqs(seen) == list(range(1, 1103))
 
-    async def test_a_follower_that_leaves_takes_nobody_along(self, store: Storage) -> None:
+    async def test_leaving_follower_affects_no_other(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *BEGINNING)
         stays, leaves = (asyncio.create_task(collect(store.follow(run.id, 2))) for _ in range(2))
@@ -508,7 +506,7 @@ class FollowingConformance(Conformance):
 
     # Waiting for runs to begin
 
-    async def test_a_run_that_was_begun_after_another_is_found(self, store: Storage) -> None:
+    async def test_run_started_after_another_is_found(self, store: Storage) -> None:
         first, second = await turn(store, "One", "1"), await turn(store, "Two", "2", "u2")
         assert (await store.run_after("ann", "chat", None)).id == first.id
         other = await turn(store, "Three", "3", chat_id="other")
@@ -533,7 +531,7 @@ class FollowingConformance(Conformance):
             waiters.append(asyncio.create_task(see_all()))
         assert await asyncio.gather(*waiters) == [begun] * len(waiters)
 
-    async def test_who_waits_for_a_run_learns_that_the_chat_is_gone(self, store: Storage) -> None:
+    async def test_waiting_for_a_run_ends_when_the_chat_is_deleted(self, store: Storage) -> None:
         run = await turn(store, "One", "1")
         waiter = asyncio.create_task(store.run_after("ann", "chat", run.id))
         await asyncio.sleep(0)
@@ -561,7 +559,7 @@ class FollowingConformance(Conformance):
         await say(store, leg, DONE)
         assert seqs(await goes_on) == [1, 2, 3, 4]
 
-    async def test_what_a_paused_agent_adds_lets_it_wait(self, store: Storage) -> None:
+    async def test_additions_of_a_paused_agent_keep_it_waiting(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
         await say(store, run, Usage(id="m", input=1))
@@ -571,7 +569,7 @@ class FollowingConformance(Conformance):
         assert (answered.status, answered.leg, answered.epoch) == ("running", 1, 1)
         assert answered.lease_owner == run.lease_owner
 
-    async def test_the_next_leg_fences_the_one_before(self, store: Storage) -> None:
+    async def test_next_attempt_fences_the_previous_one(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
         leg = await store.next_attempt(run.id, run.epoch, ANSWER, None)
@@ -593,7 +591,7 @@ class FollowingConformance(Conformance):
             await store.next_attempt(run.id, run.epoch, ANSWER, None)
         assert (await store.run("ann", run.id)).status == "waiting"
 
-    async def test_only_one_of_many_answers_starts_the_next_leg(self, store: Storage) -> None:
+    async def test_only_one_of_many_answers_starts_the_next_attempt(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
         legs = (store.next_attempt(run.id, run.epoch, ANSWER, None) for _ in range(20))
@@ -601,7 +599,7 @@ class FollowingConformance(Conformance):
         assert sum(isinstance(outcome, Run) for outcome in outcomes) == 1
         assert (await store.run("ann", run.id)).tail_seq == 3
 
-    async def test_a_leg_needs_its_answers(self, store: Storage) -> None:
+    async def test_attempt_needs_its_answers(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
         with pytest.raises(ProtocolError):
@@ -642,9 +640,7 @@ class StorageConformance(LogConformance, FollowingConformance):
         with pytest.raises(Fenced):
             await store.take_over(RunId("run_nowhere"), 1)
 
-    async def test_a_stop_is_noted_once_and_seen_by_whoever_has_the_lease(
-        self, store: Storage
-    ) -> None:
+    async def test_stop_is_stored_once_and_seen_by_the_lease_owner(self, store: Storage) -> None:
         run = await begin(store)
         asked = await store.request_stop("ann", run.id)
         assert asked.stop_requested_at is not None
@@ -695,7 +691,7 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert [error.run_id for error in refused] == [run.id] * 19
         assert len(await ids_of(store)) == 1
 
-    async def test_what_fails_leaves_nothing_behind(self, store: Storage) -> None:
+    async def test_failed_start_leaves_no_chat(self, store: Storage) -> None:
         nothing = Request(chat_id="new", action=Action.REGENERATE, cut=Cut(Place.ANSWER))
         with pytest.raises(InvalidRequest):
             await begin(store, nothing)
@@ -708,7 +704,7 @@ class StorageConformance(LogConformance, FollowingConformance):
             await begin(store, submit("Hello again"))
         assert len(await ids_of(store)) == 2
 
-    async def test_to_continue_is_not_to_begin(self, store: Storage) -> None:
+    async def test_continuing_does_not_start_a_run(self, store: Storage) -> None:
         with pytest.raises(InvalidRequest):
             await begin(store, Request(chat_id="chat", action=Action.CONTINUE))
         with pytest.raises(InvalidRequest):
@@ -731,7 +727,7 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert len(await store.read(first.id)) == 5, "superseded is kept"
         assert (await store.chats("ann", query="Answer")).chats == ()
 
-    async def test_to_regenerate_answers_the_stored_message_anew(self, store: Storage) -> None:
+    async def test_regenerating_answers_the_stored_message_again(self, store: Storage) -> None:
         old = await turn(store, "One", "Answer")
         for cut in (Cut(Place.BEFORE, old.id), Cut(Place.ANSWER), Cut(Place.AFTER, "u1")):
             run = await begin(store, Request(chat_id="chat", action=Action.REGENERATE, cut=cut))
@@ -739,7 +735,7 @@ class StorageConformance(LogConformance, FollowingConformance):
             await say(store, run, *BEGINNING, *ENDING)
         assert len(await store.runs("ann", "chat")) == 4
 
-    async def test_to_regenerate_after_a_failed_post_adds_the_message(self, store: Storage) -> None:
+    async def test_regenerating_after_a_failed_post_adds_the_message(self, store: Storage) -> None:
         run = await turn(store, "One", "Answer")
         request = Request(
             chat_id="chat",
@@ -824,7 +820,7 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert waiting.active.status == "waiting"
         assert [message.id for message in waiting.messages] == ["u1"]
 
-    async def test_a_run_that_waits_behind_another_is_told_as_far_as_it_came(
+    async def test_run_that_waits_behind_another_is_sent_up_to_its_last_event(
         self, store: Storage
     ) -> None:
         waiting = await begin(store)
@@ -879,7 +875,7 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert [len(page) for page in pages] == [3, 4, 4, 4]
         assert list(chain.from_iterable(pages)) == [*expected, "last"]
 
-    async def test_history_may_be_the_last_messages_and_says_where_the_others_are(
+    async def test_history_may_be_limited_and_names_where_it_continues(
         self, store: Storage
     ) -> None:
         for n in range(3):
@@ -896,7 +892,7 @@ class StorageConformance(LogConformance, FollowingConformance):
         older = await store.messages("ann", "chat", last.before, 50)
         assert (older.messages, older.before) == (whole.messages[:4], None)
 
-    async def test_what_nobody_can_count_hinders_no_search(self, store: Storage) -> None:
+    async def test_uncountable_values_do_not_break_the_search(self, store: Storage) -> None:
         run = await begin(store)
         recorder = Recorder("emitted")
         number = 10**20
@@ -930,7 +926,7 @@ class StorageConformance(LogConformance, FollowingConformance):
         titles = [f"Chat {n}" for n in reversed(range(7))]
         assert pages == [titles[:3], titles[3:6], titles[6:]]
 
-    async def test_a_page_of_chats_tells_which_of_them_run_and_wait(self, store: Storage) -> None:
+    async def test_page_of_chats_shows_which_run_and_wait(self, store: Storage) -> None:
         await turn(store, "Over", "Hi", chat_id="over")
         running = await begin(store, submit("Go", chat_id="running"))
         waiting = await begin(store, submit("Ask", chat_id="waiting"))

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clocks import Clock
 from mobox.errors import KeyNotFound
 from mobox.storage import Settings, Storage
 from mobox.storage.keys import ApiKey, Ticket
 from storage.conformance import Conformance, opened
+from support.clocks import Clock
 
 ANNS = ApiKey(
     id="key_ann",

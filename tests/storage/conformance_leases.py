@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 import pytest
 
-from clocks import Clock
 from mobox.errors import Fenced
 from mobox.events import Done
 from mobox.storage import Settings, Storage
 from storage.conformance import BEGINNING, Conformance, begin, opened, say, seqs, submit, words
+from support.clocks import Clock
 
 Stores: TypeAlias = AbstractAsyncContextManager[list[Storage]]
 

@@ -41,7 +41,7 @@ class PruningConformance(Conformance):
         assert await store.idle_chats(since - 1) == []
         assert await store.idle_chats(since) == [idle(first, second)]
 
-    async def test_idle_chats_are_everybodys_and_the_oldest_is_first(self, store: Storage) -> None:
+    async def test_idle_chats_of_all_owners_are_listed_oldest_first(self, store: Storage) -> None:
         hers = await turn(store, "Hello", "Hi", chat_id="hers")
         his = await begin(store, submit(chat_id="his"), owner="bob")
         await say(store, his, *BEGINNING, DONE)
@@ -76,7 +76,7 @@ class PruningConformance(Conformance):
         assert not await store.delete_idle(found, (await store.chat("ann", "chat")).updated_at)
         assert (await store.run("ann", first.id)).status == "done"
 
-    async def test_what_is_gone_or_anothers_is_not_deleted(self, store: Storage) -> None:
+    async def test_missing_or_foreign_chats_are_not_deleted(self, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi")
         since = await after(store)
         stranger = IdleChat(id="chat", owner="bob", runs=(run.id,))

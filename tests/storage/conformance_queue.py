@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from clocks import Clock
 from mobox.errors import Fenced
 from mobox.events import Done, InputRequest, InputResponse, Paused, Start, Status
 from mobox.events.turn import Action, PromptText, Request, UserMessage
 from mobox.storage import Settings, Storage
 from mobox.storage.log import Run
 from storage.conformance import Conformance, opened
+from support.clocks import Clock
 
 QUESTION = [Start(framework="emitted"), InputRequest(id="r1"), Paused(request_ids=("r1",))]
 ANSWER = [InputResponse(id="r1", decision="approved")]
@@ -46,7 +46,7 @@ class QueueConformance(Conformance):
         async with opened(lambda: self.open(folder, settings)) as (store,):
             yield store
 
-    async def test_a_queued_run_is_running_and_nobodys(self, tmp_path: Path) -> None:
+    async def test_queued_run_is_running_without_a_lease_owner(self, tmp_path: Path) -> None:
         async with self.opened(tmp_path) as store:
             run = await begin_queued(store, "c1")
             assert (run.status, run.lease_owner, run.epoch) == ("running", None, 1)
@@ -54,9 +54,7 @@ class QueueConformance(Conformance):
             assert await store.expired() == []
             assert (await store.history("ann", "c1")).active == run
 
-    async def test_who_queued_a_run_may_not_do_so_twice_or_for_another_epoch(
-        self, tmp_path: Path
-    ) -> None:
+    async def test_run_cannot_be_queued_twice_or_for_another_epoch(self, tmp_path: Path) -> None:
         async with self.opened(tmp_path) as store:
             run = await begin(store, "c1")
             with pytest.raises(Fenced):
@@ -68,7 +66,7 @@ class QueueConformance(Conformance):
             with pytest.raises(Fenced):
                 await store.queue(run.id, run.epoch)
 
-    async def test_who_looks_around_is_told_of_it(self, tmp_path: Path) -> None:
+    async def test_poll_loop_is_notified_of_a_queued_run(self, tmp_path: Path) -> None:
         async with self.opened(tmp_path) as store:
             is_told = asyncio.Event()
             store.when_work(is_told.set)
@@ -89,7 +87,7 @@ class QueueConformance(Conformance):
                 await store.append(run.id, run.epoch, [Start(framework="emitted")], None)
             await store.append(mine.id, mine.epoch, [Start(framework="emitted")], None)
 
-    async def test_those_that_wait_longest_are_claimed_first(self, tmp_path: Path) -> None:
+    async def test_longest_waiting_runs_are_claimed_first(self, tmp_path: Path) -> None:
         clock = Clock()
         async with self.opened(tmp_path, Settings(clock=clock, poll_seconds=0.02)) as store:
             waits = await begin(store, "c0")
@@ -120,7 +118,7 @@ class QueueConformance(Conformance):
             left = await store.claim(["demo", "other"], 5)
             assert [run.chat_id for run in left] == ["c1", "c2"]
 
-    async def test_nobody_claims_what_is_executed_waits_or_is_over(self, tmp_path: Path) -> None:
+    async def test_executed_waiting_and_ended_runs_cannot_be_claimed(self, tmp_path: Path) -> None:
         async with self.opened(tmp_path) as store:
             await begin(store, "c1")
             waits, over = await begin(store, "c2"), await begin(store, "c3")
@@ -129,9 +127,7 @@ class QueueConformance(Conformance):
             await store.append(over.id, over.epoch, said, None)
             assert await store.claim(["demo"], 5) == []
 
-    async def test_a_run_that_nobody_claims_in_time_is_taken_over_once(
-        self, tmp_path: Path
-    ) -> None:
+    async def test_unclaimed_run_is_taken_over_once(self, tmp_path: Path) -> None:
         clock = Clock()
         async with self.opened(tmp_path, Settings(clock=clock, poll_seconds=0.02)) as store:
             run = await begin(store, "c1")
@@ -163,9 +159,7 @@ class QueueConformance(Conformance):
             with pytest.raises(Fenced):
                 await store.take_over(run.id, mine.epoch)
 
-    async def test_a_stop_that_was_asked_for_in_the_queue_is_seen_by_who_claims(
-        self, tmp_path: Path
-    ) -> None:
+    async def test_stop_requested_in_the_queue_is_seen_by_the_claimer(self, tmp_path: Path) -> None:
         async with self.opened(tmp_path) as store:
             run = await begin_queued(store, "c1")
             await store.request_stop("ann", run.id)
@@ -204,9 +198,7 @@ class QueueConformance(Conformance):
             assert mine.epoch > taken.epoch
             assert await store.still_there([]) == {}
 
-    async def test_somebody_is_at_work_who_has_a_run_that_has_said_something(
-        self, tmp_path: Path
-    ) -> None:
+    async def test_worker_is_active_while_it_has_a_run_with_events(self, tmp_path: Path) -> None:
         async with self.opened(tmp_path) as store:
             run = await begin(store, "c1")
             assert not await store.has_active_worker()

@@ -6,13 +6,13 @@ import pytest
 
 from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.postgres import PostgresStorage
-from postgres_server import Databases
 from storage.conformance import Conformance, StorageConformance
 from storage.conformance_keys import KeysConformance
 from storage.conformance_leases import LeasesConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
-from valkey_server import Valkey
+from support.postgres_server import Databases
+from support.valkey_server import Valkey
 
 
 class OnPostgres(Conformance):

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from clocks import Clock
 from mobox.events import Done, LogEntry, TextDelta
 from mobox.storage import Settings
 from mobox.storage.log import Run, pages
 from mobox.storage.postgres import PostgresStorage
-from postgres_server import Databases
 from storage.conformance import BEGINNING, begin, say, seqs, submit
+from support.clocks import Clock
+from support.postgres_server import Databases
 
 TESTS = Path(__file__).parent.parent
 RUNS = 8
@@ -34,7 +34,7 @@ async def opened_later(url: str) -> PostgresStorage:
 
 @contextmanager
 def writing(url: str) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
-    command = [sys.executable, "-m", "storage.writing_process", url, str(RUNS)]
+    command = [sys.executable, "-m", "storage.endless_writer", url, str(RUNS)]
     environment = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}/src"}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
@@ -82,7 +82,7 @@ async def test_every_acknowledged_event_is_there_after_kill_9(
     await store.close()
 
 
-async def test_a_process_that_is_frozen_holds_nobody_up_and_is_fenced_when_it_goes_on(
+async def test_frozen_process_blocks_no_other_and_is_fenced_on_resume(
     postgres: Databases, tmp_path: Path
 ) -> None:
     url = await postgres.database(str(tmp_path))

@@ -16,9 +16,9 @@ from mobox.storage.postgres import PostgresStorage
 from mobox.storage.postgres.database import connector, migrate, migrations, open_database
 from mobox.storage.postgres.reads import _ACTIVE
 from mobox.storage.schema import Migration
-from postgres_proxy import Proxy
-from postgres_server import Databases
 from storage.conformance import SETTINGS, ids_of, turn
+from support.postgres_proxy import Proxy
+from support.postgres_server import Databases
 
 LATER = Migration(len(migrations()) + 1, "later", "ALTER TABLE chat ADD COLUMN colour TEXT;")
 SECONDS = 60.0
@@ -76,7 +76,7 @@ async def test_which_run_of_a_chat_goes_on_is_known_without_looking_at_those_tha
     await connection.close()
 
 
-async def test_who_may_only_write_opens_a_database_that_is_up_to_date(postgres: Databases) -> None:
+async def test_write_only_user_opens_an_up_to_date_database(postgres: Databases) -> None:
     rights = """
     CREATE ROLE writer LOGIN PASSWORD 'writer';
     GRANT USAGE ON SCHEMA mobox TO writer;
@@ -107,7 +107,7 @@ async def test_who_may_only_write_opens_a_database_that_is_up_to_date(postgres: 
         "postgresql://ann:hunter2#secret@127.0.0.1/nowhere",
     ],
 )
-async def test_a_server_that_is_not_there_is_said_so_without_the_password(url: str) -> None:
+async def test_unreachable_server_is_reported_without_the_password(url: str) -> None:
     with pytest.raises(
         StorageError, match=r"cannot connect to the database|not a PostgreSQL URL"
     ) as refused:
@@ -146,7 +146,7 @@ POOLED = {"application_name", "client_encoding", "DateStyle", "standard_conformi
 """What every pooler takes when somebody connects: PgBouncer refuses whoever tells it more."""
 
 
-async def test_who_connects_says_nothing_first_that_a_pooler_does_not_understand(
+async def test_new_connection_sends_nothing_that_a_pooler_rejects(
     postgres: Databases,
 ) -> None:
     connection = await connector(await postgres.blank(), SECONDS, 7.5)()
@@ -157,7 +157,7 @@ async def test_who_connects_says_nothing_first_that_a_pooler_does_not_understand
     await connection.close()
 
 
-async def test_what_is_missing_for_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("mobox.storage.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "asyncpg", None)

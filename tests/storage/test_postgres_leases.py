@@ -12,18 +12,18 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from clocks import Clock
 from mobox.errors import StorageUnavailable
 from mobox.storage import Settings
 from mobox.storage.postgres import PostgresStorage
 from mobox.storage.postgres.database import DatabaseClock, connector
 from mobox.storage.postgres.reads import expired_runs
 from mobox.storage.retry import retry_while_unavailable
-from postgres_proxy import Proxy
-from postgres_server import Databases
 from storage.conformance import SECONDS, say, submit, words
 from storage.test_postgres_outage import CALM, HASTY, begin, execute
-from storage.test_postgres_patience import WAITING
+from storage.test_postgres_retry import WAITING
+from support.clocks import Clock
+from support.postgres_proxy import Proxy
+from support.postgres_server import Databases
 
 
 async def given_up(store: PostgresStorage) -> list[str]:
@@ -51,7 +51,7 @@ async def test_leases_last_until_the_database_has_been_there_for_as_long_as_one_
     await store.close()
 
 
-async def test_who_could_not_reach_the_database_does_not_know_who_else_could(
+async def test_store_after_an_outage_does_not_know_who_reached_the_database(
     postgres: Databases, tmp_path: Path
 ) -> None:
     clock = Clock()
@@ -127,7 +127,7 @@ async def test_others_count_as_cut_off_until_this_store_has_written_for_a_lease(
         await scenario()
 
 
-async def test_who_has_just_begun_does_not_know_who_could_reach_the_database(
+async def test_new_store_does_not_know_who_reached_the_database(
     postgres: Databases, tmp_path: Path
 ) -> None:
     clock = Clock()
@@ -144,7 +144,7 @@ async def test_who_has_just_begun_does_not_know_who_could_reach_the_database(
     await store.close()
 
 
-async def test_who_has_asked_for_too_much_knows_all_the_same(
+async def test_statement_timeout_is_no_sign_of_an_outage(
     postgres: Databases, tmp_path: Path
 ) -> None:
     clock = Clock()
@@ -175,7 +175,7 @@ def test_the_time_of_the_database_passes_while_this_machine_sleeps(
     assert clock.now() > 5_000
 
 
-def test_where_no_clock_goes_on_while_the_machine_sleeps_there_is_one_all_the_same(
+def test_fallback_clock_is_used_where_none_counts_sleep(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC", "clock_gettime"):  # as on Windows
@@ -184,7 +184,7 @@ def test_where_no_clock_goes_on_while_the_machine_sleeps_there_is_one_all_the_sa
     assert anew["DatabaseClock"](Settings()).seconds() <= time.monotonic()
 
 
-async def test_who_has_slept_does_not_know_who_else_has(
+async def test_store_after_sleep_does_not_know_who_else_slept(
     postgres: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()

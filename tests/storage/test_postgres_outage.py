@@ -20,11 +20,11 @@ from mobox.storage import Settings
 from mobox.storage.log import RawLine, Run, RunId, pages
 from mobox.storage.postgres import PostgresStorage
 from mobox.storage.retry import retry_while_unavailable
-from postgres_proxy import Proxy
-from postgres_server import Databases, PostgresServer, running_postgres
 from storage.conformance import ANSWER, DONE, QUESTION, collect, same, say, seqs, submit, words
 from storage.conformance import begin as begin_once
-from waiting import until_it_says_so
+from support.postgres_proxy import Proxy
+from support.postgres_server import Databases, PostgresServer, running_postgres
+from support.waiting import until_async
 
 SECONDS = 120  # only a test that hangs takes so long
 HASTY = Settings(busy_seconds=1, lease_seconds=3600, poll_seconds=0.05)
@@ -125,10 +125,10 @@ async def test_nothing_is_lost_or_doubled_when_the_server(
             assert not writer.done()
         return all(len(mine) >= more for mine in said)
 
-    await until_it_says_so(lambda: all_said(5))
+    await until_async(lambda: all_said(5))
     await fault(mortal.server, store)
     so_far = max(map(len, said))
-    await until_it_says_so(lambda: all_said(so_far + 5))
+    await until_async(lambda: all_said(so_far + 5))
     done.set()
     await asyncio.gather(*writers)
     for run, follower, mine in zip(begun, followers, said, strict=True):
@@ -140,7 +140,7 @@ async def test_nothing_is_lost_or_doubled_when_the_server(
     await store.close()
 
 
-async def test_a_store_that_is_closed_while_the_server_is_away_says_what_it_could_not_write(
+async def test_store_closed_during_an_outage_logs_what_it_could_not_write(
     mortal: Mortal,
 ) -> None:
     store = await PostgresStorage.open(await mortal.databases.blank(), HASTY)
@@ -190,7 +190,7 @@ async def test_an_append_that_was_committed_unheard_is_not_repeated(
         appends = [say(far, run, *words("b", "c"), *ending), say(far, other, *words("d"))]
         pending = [asyncio.create_task(append) for append in appends]
         last = 3 + len(ending)
-        await until_it_says_so(lambda: has_come(near, run, last))
+        await until_async(lambda: has_come(near, run, last))
         await proxy.close()
         await proxy.open()
         mine, others = await asyncio.gather(*pending)
@@ -218,7 +218,7 @@ async def test_appends_that_were_committed_unheard_are_not_repeated_one_by_one(
         proxy.swallow_answer_to(b'"first"')
         pending = [asyncio.create_task(say(far, run, *words("first", "then"))) for run in runs]
         for run in runs:
-            await until_it_says_so(partial(has_come, near, run, 2))
+            await until_async(partial(has_come, near, run, 2))
         await proxy.close()
         await execute(databases, tmp_path, ONCE)
         try:
@@ -235,7 +235,7 @@ async def has_come(store: PostgresStorage, run: Run, tail: int) -> bool:
 
 
 @pytest.mark.parametrize("said", [words("b"), []])
-async def test_an_append_that_was_committed_unheard_is_told_though_a_log_beside_it_was_deleted(
+async def test_append_committed_without_acknowledgement_is_notified_though_another_log_was_deleted(
     databases: Databases, tmp_path: Path, said: list[Any]
 ) -> None:
     async with by_proxy(databases, tmp_path) as (near, far, proxy):
@@ -245,7 +245,7 @@ async def test_an_append_that_was_committed_unheard_is_told_though_a_log_beside_
         first = asyncio.create_task(say(far, gone, *words("a")))
         line = RawLine(b"line", 0, len(said))
         then = asyncio.create_task(far.append(kept.id, kept.epoch, said, 1000, [line]))
-        await until_it_says_so(lambda: has_come(near, gone, 1))
+        await until_async(lambda: has_come(near, gone, 1))
         await proxy.close()
         await near.delete("ann", "gone")
         await near.settle()
@@ -258,9 +258,7 @@ async def test_an_append_that_was_committed_unheard_is_told_though_a_log_beside_
         assert len(await say(far, kept, *words("c"))) == 1
 
 
-async def test_an_append_that_was_never_heard_is_repeated(
-    databases: Databases, tmp_path: Path
-) -> None:
+async def test_unacknowledged_append_is_repeated(databases: Databases, tmp_path: Path) -> None:
     async with by_proxy(databases, tmp_path) as (near, far, proxy):
         run = await begin(far)
         proxy.swallow_questions()
@@ -275,7 +273,7 @@ async def test_an_append_that_was_never_heard_is_repeated(
         assert await near.read(run.id) == entries
 
 
-async def test_answers_that_were_committed_unheard_start_one_leg(
+async def test_answers_committed_without_acknowledgement_start_one_attempt(
     databases: Databases, tmp_path: Path
 ) -> None:
     async with by_proxy(databases, tmp_path) as (near, far, proxy):
@@ -283,7 +281,7 @@ async def test_answers_that_were_committed_unheard_start_one_leg(
         await say(far, run, *QUESTION)
         proxy.swallow_answer_to(b'"decision":"answered"')
         pending = asyncio.create_task(far.next_attempt(run.id, run.epoch, ANSWER, None))
-        await until_it_says_so(lambda: has_come(near, run, 3))
+        await until_async(lambda: has_come(near, run, 3))
         await proxy.close()
         await proxy.open()
         leg = await pending
@@ -292,7 +290,7 @@ async def test_answers_that_were_committed_unheard_start_one_leg(
         assert leg == replace(found, lease_until=leg.lease_until), "the lease may be renewed"
 
 
-async def test_a_turn_that_was_committed_unheard_is_begun_once(
+async def test_turn_committed_without_acknowledgement_starts_once(
     databases: Databases, tmp_path: Path
 ) -> None:
     async with by_proxy(databases, tmp_path) as (near, far, proxy):
@@ -302,7 +300,7 @@ async def test_a_turn_that_was_committed_unheard_is_begun_once(
         async def has_begun() -> bool:
             return bool((await near.chats("ann")).chats)
 
-        await until_it_says_so(has_begun)
+        await until_async(has_begun)
         await proxy.close()
         await proxy.open()
         run = await pending

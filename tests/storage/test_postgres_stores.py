@@ -19,7 +19,6 @@ from mobox.storage import Settings
 from mobox.storage.log import PAGE, Run
 from mobox.storage.postgres import PostgresStorage
 from mobox.storage.postgres.database import NOW, DatabaseClock
-from postgres_server import Databases
 from storage.conformance import (
     BEGINNING,
     DONE,
@@ -35,6 +34,7 @@ from storage.conformance import (
     turn,
     words,
 )
+from support.postgres_server import Databases
 
 Stores: TypeAlias = AbstractAsyncContextManager[list[PostgresStorage]]
 
@@ -78,7 +78,7 @@ def database(postgres: Databases, tmp_path: Path) -> Database:
 # Two stores
 
 
-async def test_ids_are_committed_in_their_order_whoever_writes(database: Database) -> None:
+async def test_ids_are_committed_in_order_for_all_writers(database: Database) -> None:
     """In every snapshot the last id is the number of events: there is none that comes later."""
     runs, appends = 5, 20
 
@@ -103,7 +103,7 @@ async def test_ids_are_committed_in_their_order_whoever_writes(database: Databas
             assert seqs(await other.read(run.id)) == list(range(1, 2 * appends + 1))
 
 
-async def test_a_follower_is_told_what_another_store_writes(database: Database) -> None:
+async def test_follower_receives_another_stores_writes(database: Database) -> None:
     async with database.two_stores() as (one, two):
         run = await begin(one)
         followers = [asyncio.create_task(collect(two.follow(run.id))) for _ in range(3)]
@@ -114,7 +114,9 @@ async def test_a_follower_is_told_what_another_store_writes(database: Database) 
             assert seqs(await follower) == list(range(1, 22))
 
 
-async def test_who_waits_for_a_run_is_told_that_another_store_begins_it(database: Database) -> None:
+async def test_waiting_client_is_notified_that_another_store_starts_a_run(
+    database: Database,
+) -> None:
     async with database.two_stores() as (one, two):
         first = asyncio.create_task(two.run_after("ann", "chat", None))
         run = await turn(one, "One", "1")
@@ -131,7 +133,7 @@ async def test_who_waits_for_a_run_is_told_that_another_store_begins_it(database
             await two.run_after("ann", "chat", run.id)
 
 
-async def test_who_looks_around_is_told_when_to(database: Database) -> None:
+async def test_poll_loop_is_notified_when_to_poll(database: Database) -> None:
     async with database.two_stores() as (one, two):
         is_told = asyncio.Event()
         two.when_work(is_told.set)
@@ -148,7 +150,7 @@ async def test_who_looks_around_is_told_when_to(database: Database) -> None:
         assert await two.stopping() == [mine]
 
 
-async def test_one_chat_is_begun_by_one_of_two_stores(database: Database) -> None:
+async def test_one_chat_is_started_by_one_of_two_stores(database: Database) -> None:
     async with database.two_stores() as (one, two):
         keyed = [begin(store, submit(key="k")) for store in (one, two) for _ in range(5)]
         runs = await asyncio.gather(*keyed)
@@ -165,7 +167,7 @@ async def test_one_chat_is_begun_by_one_of_two_stores(database: Database) -> Non
 # Leases
 
 
-async def test_a_lease_is_told_in_the_time_of_the_database(database: Database) -> None:
+async def test_lease_uses_the_databases_clock(database: Database) -> None:
     async with database.one_store() as store:
         ((before,),) = await database.fetch(f"SELECT {NOW}")
         run = await begin(store)
@@ -183,7 +185,7 @@ async def test_a_lease_is_told_in_the_time_of_the_database(database: Database) -
 # The writer
 
 
-async def test_what_many_runs_say_is_committed_together(database: Database) -> None:
+async def test_appends_of_many_runs_are_committed_together(database: Database) -> None:
     async with database.one_store() as store:
         runs = [await begin(store, submit(chat_id=f"c{n}")) for n in range(100)]
         await asyncio.gather(*(say(store, run, *BEGINNING) for run in runs))
@@ -217,7 +219,7 @@ async def test_a_caller_that_goes_away_loses_nothing(database: Database) -> None
         assert seqs(await store.read(run.id)) == [1, 2, 3, 4]
 
 
-async def test_what_the_database_refuses_fails_alone(postgres: Databases) -> None:
+async def test_entry_rejected_by_the_database_fails_alone(postgres: Databases) -> None:
     refuse = """
     CREATE FUNCTION mobox.refuse() RETURNS trigger LANGUAGE plpgsql AS
         $$BEGIN RAISE EXCEPTION 'no'; END$$;
@@ -239,7 +241,7 @@ async def test_what_the_database_refuses_fails_alone(postgres: Databases) -> Non
     await store.close()
 
 
-async def test_who_is_frozen_while_it_begins_a_turn_holds_up_its_chat_alone(
+async def test_process_frozen_while_starting_a_turn_blocks_only_its_chat(
     database: Database,
 ) -> None:
     async with database.one_store() as store:

@@ -28,8 +28,8 @@ from storage.conformance import (
     turn,
     words,
 )
-from valkey_server import Valkey
-from waiting import until
+from support.valkey_server import Valkey
+from support.waiting import until
 
 NEWS_ONLY = Settings(poll_seconds=3600, lease_seconds=3600)
 WATCHFUL = Settings(poll_seconds=0.02, lease_seconds=3600)
@@ -72,9 +72,7 @@ class TestSqliteWithValkey(FollowingConformance):
 # What is told
 
 
-async def test_a_follower_is_told_of_what_another_store_writes(
-    valkey: Valkey, stage: Stage
-) -> None:
+async def test_follower_is_notified_of_another_stores_writes(valkey: Valkey, stage: Stage) -> None:
     one, two = await stage.two(valkey.url)
     begun = await begin(one)
     followers = [asyncio.create_task(collect(two.follow(begun.id))) for _ in range(3)]
@@ -86,7 +84,7 @@ async def test_a_follower_is_told_of_what_another_store_writes(
         assert seqs(await follower) == list(range(1, 22))
 
 
-async def test_who_waits_for_a_run_is_told_that_another_store_began_it(
+async def test_waiting_client_is_notified_that_another_store_started_a_run(
     valkey: Valkey, stage: Stage
 ) -> None:
     one, two = await stage.two(valkey.url)
@@ -99,7 +97,7 @@ async def test_who_waits_for_a_run_is_told_that_another_store_began_it(
     assert (await turn(one, "Two", "2", "u2")).id == (await later).id
 
 
-async def test_who_reads_a_log_is_told_that_another_store_deleted_it(
+async def test_reader_is_notified_that_another_store_deleted_the_log(
     valkey: Valkey, stage: Stage
 ) -> None:
     one, two = await stage.two(valkey.url)
@@ -115,7 +113,7 @@ async def test_who_reads_a_log_is_told_that_another_store_deleted_it(
         await waiting
 
 
-async def test_everybody_is_told_that_a_run_is_to_stop(valkey: Valkey, stage: Stage) -> None:
+async def test_all_stores_are_notified_of_a_requested_stop(valkey: Valkey, stage: Stage) -> None:
     one, two = await stage.two(valkey.url)
     told = Counter[str]()
     one.when_work(lambda: told.update(["one"]))
@@ -130,7 +128,7 @@ async def test_everybody_is_told_that_a_run_is_to_stop(valkey: Valkey, stage: St
     assert told == {"one": 2, "two": 2}, "nobody hears himself twice"
 
 
-async def test_what_was_told_last_is_heard_although_its_teller_leaves(valkey: Valkey) -> None:
+async def test_last_notification_of_a_closing_store_arrives(valkey: Valkey) -> None:
     one, two = RedisNotifier(valkey.url, "last"), RedisNotifier(valkey.url, "last")
     told: list[RunNotice] = []
     one.listen(lambda news: None)
@@ -142,9 +140,7 @@ async def test_what_was_told_last_is_heard_although_its_teller_leaves(valkey: Va
     await two.close()
 
 
-async def test_the_last_words_of_a_store_that_closes_are_heard(
-    valkey: Valkey, stage: Stage
-) -> None:
+async def test_last_appends_of_a_closing_store_are_notified(valkey: Valkey, stage: Stage) -> None:
     one, two = await stage.two(valkey.url)
     begun = await begin(one)
     follower = asyncio.create_task(collect(two.follow(begun.id)))
@@ -154,9 +150,7 @@ async def test_the_last_words_of_a_store_that_closes_are_heard(
     assert seqs(await last) == seqs(await follower) == [1, 2, 3]
 
 
-async def test_two_databases_on_one_valkey_do_not_hear_each_other(
-    valkey: Valkey, stage: Stage
-) -> None:
+async def test_two_databases_on_one_valkey_are_separate(valkey: Valkey, stage: Stage) -> None:
     before = valkey.channels
     one, two = await stage.two(valkey.url)
     other, another = [await stage.open(valkey.url, name="other") for _ in range(2)]
@@ -202,9 +196,7 @@ GARBAGE = [
 ]
 
 
-async def test_what_strangers_say_on_the_channel_changes_nothing(
-    valkey: Valkey, stage: Stage
-) -> None:
+async def test_foreign_messages_on_the_channel_change_nothing(valkey: Valkey, stage: Stage) -> None:
     before = valkey.channels
     one, two = await stage.two(valkey.url)
     (channel,) = {*valkey.channels} - {*before}
@@ -222,7 +214,7 @@ async def test_what_strangers_say_on_the_channel_changes_nothing(
 # Where it is not
 
 
-async def test_a_store_opens_where_valkey_is_not_and_hears_as_soon_as_it_is(
+async def test_store_opens_without_valkey_and_receives_once_it_is_back(
     tmp_path: Path, own_valkey: Valkey, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "mobox.storage")
@@ -244,7 +236,7 @@ async def test_a_store_opens_where_valkey_is_not_and_hears_as_soon_as_it_is(
     assert said == {"cannot receive": 2, "cannot send": 2, "can receive": 2, "can send": 2}
 
 
-async def test_what_was_said_while_valkey_was_gone_is_found_when_it_is_back(
+async def test_writes_during_a_valkey_outage_are_found_when_it_is_back(
     own_valkey: Valkey, stage: Stage
 ) -> None:
     one, two = await stage.two(own_valkey.url)
@@ -264,7 +256,7 @@ async def test_what_was_said_while_valkey_was_gone_is_found_when_it_is_back(
     assert seqs(await follower) == [1, 2, 3, 4]
 
 
-async def test_what_a_store_said_that_is_gone_is_found_when_valkey_is_back(
+async def test_writes_of_a_closed_store_are_found_when_valkey_is_back(
     own_valkey: Valkey, stage: Stage
 ) -> None:
     one, two = await stage.two(own_valkey.url)
@@ -283,7 +275,7 @@ async def test_what_a_store_said_that_is_gone_is_found_when_valkey_is_back(
     assert (await waiting).id == other.id
 
 
-async def test_who_could_not_tell_does_so_later(valkey: Valkey, stage: Stage) -> None:
+async def test_failed_notification_is_sent_later(valkey: Valkey, stage: Stage) -> None:
     valkey.ask("ACL", "SETUSER", "mute", "reset", "on", ">secret", "+@all", "&*", "-publish")
     one, two = await stage.open(valkey.address("mute:secret")), await stage.open(valkey.url)
     await until(lambda: (one.wake_ups, two.wake_ups) == ("down", "up"))
@@ -299,7 +291,7 @@ async def test_who_could_not_tell_does_so_later(valkey: Valkey, stage: Stage) ->
 
 
 @pytest.mark.parametrize("rules", ["-subscribe", "-publish", "resetchannels"])
-async def test_who_may_not_hear_or_tell_looks_for_news(
+async def test_store_without_valkey_permissions_polls(
     valkey: Valkey, rules: str, stage: Stage
 ) -> None:
     valkey.ask("ACL", "SETUSER", "deaf", "reset", "on", ">secret", "+@all", "&*", rules)
@@ -325,7 +317,7 @@ async def test_few_rights_are_enough(valkey: Valkey, stage: Stage) -> None:
     assert seqs(await collect(two.follow(begun.id))) == [1, 2, 3]
 
 
-async def test_a_wrong_password_is_told_to_nobody_and_may_become_right(
+async def test_wrong_password_is_not_shown_and_may_become_valid(
     tmp_path: Path, valkey: Valkey, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with AsyncExitStack() as stack:
@@ -346,13 +338,13 @@ async def test_a_wrong_password_is_told_to_nobody_and_may_become_right(
 
 
 @pytest.mark.parametrize("url", ["http://x", "redis://:hunter2/hunter2@host", "hunter2"])
-async def test_what_is_no_address_is_refused_without_its_password(tmp_path: Path, url: str) -> None:
+async def test_invalid_address_is_rejected_without_its_password(tmp_path: Path, url: str) -> None:
     with pytest.raises(InvalidSetting) as refused:
         await open_storage(f"sqlite:///{tmp_path}/mobox.db", None, url)
     assert str(refused.value) == "redis_url=***: not a Redis URL"
 
 
-async def test_without_the_client_the_message_says_what_to_install(
+async def test_missing_client_library_names_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "redis"]:
@@ -362,7 +354,7 @@ async def test_without_the_client_the_message_says_what_to_install(
         await open_storage(f"sqlite:///{tmp_path}/mobox.db", None, "redis://localhost")
 
 
-async def test_a_store_that_nobody_shares_needs_no_news() -> None:
+async def test_unshared_store_needs_no_notifications() -> None:
     store = await open_storage("memory:", None, "redis://localhost:1")
     assert store.wake_ups == "none"
     await store.close()

@@ -14,8 +14,8 @@ import pytest
 from mobox.storage import Settings, open_storage
 from mobox.storage.log import RunId
 from storage.conformance import SECONDS, collect, seqs
-from valkey_server import Valkey
-from waiting import until
+from support.valkey_server import Valkey
+from support.waiting import until
 
 TESTS = Path(__file__).parents[1]
 RUNS = 5
@@ -52,7 +52,7 @@ class Writer:
 
 @asynccontextmanager
 async def writing(url: str, redis_url: str) -> AsyncIterator[Writer]:
-    script = str(TESTS / "storage" / "telling_process.py")
+    script = str(TESTS / "storage" / "commanded_writer.py")
     process = await asyncio.create_subprocess_exec(
         sys.executable, script, url, redis_url, str(RUNS),
         stdin=PIPE, stdout=PIPE, env={"PYTHONPATH": str(TESTS)},

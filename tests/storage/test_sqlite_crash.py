@@ -21,7 +21,7 @@ RUNS = 8
 
 def write_until_killed(path: Path, acknowledgements: int) -> dict[str, int]:
     """The last seq of each run that the process told us before it died."""
-    command = [sys.executable, "-m", "storage.writing_process", f"sqlite:///{path}", str(RUNS)]
+    command = [sys.executable, "-m", "storage.endless_writer", f"sqlite:///{path}", str(RUNS)]
     environment = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}/src"}
     acknowledged: dict[str, int] = {}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:

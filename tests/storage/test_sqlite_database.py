@@ -52,7 +52,7 @@ def test_a_database_of_version_1_is_brought_up_to_date_with_its_data(tmp_path: P
     connection.close()
 
 
-def test_what_was_deleted_before_that_was_noted_is_known_for_as_long_as_what_is_deleted_now(
+def test_earlier_deletions_are_kept_as_long_as_new_ones(
     tmp_path: Path,
 ) -> None:
     began = now_ms() // 1000 * 1000
@@ -65,7 +65,7 @@ def test_what_was_deleted_before_that_was_noted_is_known_for_as_long_as_what_is_
     connection.close()
 
 
-async def test_a_run_that_an_earlier_version_let_go_is_nobodys_still(tmp_path: Path) -> None:
+async def test_run_released_by_an_earlier_version_has_no_owner(tmp_path: Path) -> None:
     connection = connect(tmp_path / "mobox.db", Settings())
     migrate(connection, migrations()[:6])
     connection.execute("INSERT INTO chat VALUES (1, 'c', 'ann', 't', 1, 1, 0)")
@@ -86,7 +86,7 @@ FEW_RUNS = {
 
 
 @pytest.mark.parametrize("which", FEW_RUNS)
-def test_who_wants_few_runs_does_not_look_at_all_of_them(tmp_path: Path, which: str) -> None:
+def test_query_for_few_runs_does_not_scan_all(tmp_path: Path, which: str) -> None:
     statement, way = FEW_RUNS[which]
     connection = open_database(tmp_path / "mobox.db", Settings())
     values = [None] * statement.count("?")
@@ -102,7 +102,7 @@ def test_a_migration_is_applied_once(tmp_path: Path) -> None:
         connection.close()
 
 
-async def test_what_was_stored_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+async def test_stored_data_is_there_after_reopening(tmp_path: Path) -> None:
     path = tmp_path / "mobox.db"
     await write_a_turn(path)
     store = await SqliteStorage.open(path)

@@ -86,7 +86,7 @@ async def test_two_stores_write_to_one_file(path: Path) -> None:
         assert len(set(ids)) == len(ids)
 
 
-async def test_who_waits_for_a_run_sees_that_another_store_begins_it(path: Path) -> None:
+async def test_waiting_for_a_run_ends_when_another_store_starts_it(path: Path) -> None:
     async with two_stores(path) as (one, two):
         first = asyncio.create_task(two.run_after("ann", "chat", None))
         await asyncio.sleep(0)
@@ -152,7 +152,7 @@ async def test_a_log_that_another_store_deletes_ends_its_followers(path: Path) -
 # Leases
 
 
-async def test_only_the_store_that_has_the_lease_is_asked_to_stop(path: Path) -> None:
+async def test_only_the_lease_owner_is_notified_to_stop(path: Path) -> None:
     async with two_stores(path) as (one, two):
         run = await begin(one)
         asked = await two.request_stop("ann", run.id)
@@ -163,7 +163,7 @@ async def test_only_the_store_that_has_the_lease_is_asked_to_stop(path: Path) ->
 # The writer
 
 
-async def test_what_many_runs_say_is_committed_together(path: Path) -> None:
+async def test_appends_of_many_runs_are_committed_together(path: Path) -> None:
     async with one_store(path) as store:
         runs = [await begin(store, submit(chat_id=f"c{n}")) for n in range(100)]
         with sqlite3.connect(path) as other:
@@ -239,7 +239,7 @@ async def test_a_commit_that_fails_fails_all_that_is_in_it_and_the_next_one_work
     await store.close()
 
 
-async def test_who_appends_waits_for_a_file_that_is_locked(path: Path) -> None:
+async def test_append_waits_for_a_locked_file(path: Path) -> None:
     store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease_seconds=3600))
     run = await begin(store)
     with sqlite3.connect(path, isolation_level=None) as other:
@@ -328,9 +328,7 @@ async def test_events_of_another_version_are_read_as_raw(path: Path) -> None:
         assert entries[2].event.raw == {"type": "telepathy", "message": "known"}
 
 
-async def test_nobody_waits_for_those_who_read_much(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_heavy_readers_block_no_other(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, gate, found = threading.Event(), threading.Event(), []
 
     def slow(text: str, query: str) -> bool:
@@ -360,7 +358,7 @@ async def test_nobody_waits_for_those_who_read_much(
         assert found[-1] == "ann", "who searches once is not the last because somebody always does"
 
 
-async def test_who_leaves_amid_a_search_has_a_seat_until_it_is_over(
+async def test_cancelled_search_keeps_its_slot_until_it_ends(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, gate = threading.Event(), threading.Event()
@@ -419,7 +417,7 @@ def content(path: Path) -> bytes:
     return path.read_bytes()
 
 
-async def test_what_is_deleted_is_not_in_the_file_any_more(path: Path) -> None:
+async def test_deleted_data_is_not_in_the_file(path: Path) -> None:
     async with one_store(path) as store:
         for n in range(20):
             await turn(store, f"question {n}", f"hunter{n:02} " * 500, chat_id=f"c{n}")
@@ -430,7 +428,7 @@ async def test_what_is_deleted_is_not_in_the_file_any_more(path: Path) -> None:
     assert b"hunter07" not in file
 
 
-async def test_what_is_not_read_any_more_is_not_kept_in_memory(path: Path) -> None:
+async def test_unread_log_is_not_kept_in_memory(path: Path) -> None:
     async with one_store(path) as store:
         for n in range(5):
             run = await turn(store, "Hello", "Hi", chat_id=f"c{n}")
@@ -446,7 +444,7 @@ async def test_what_is_not_read_any_more_is_not_kept_in_memory(path: Path) -> No
         assert len(store._watches) == 0
 
 
-async def test_who_read_on_before_he_was_told_hears_that_the_run_waits(path: Path) -> None:
+async def test_reader_ahead_of_notifications_learns_that_the_run_waits(path: Path) -> None:
     async with two_stores(path) as (here, there):
         run = await begin(here)
         await say(here, run, *BEGINNING)

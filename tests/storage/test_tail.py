@@ -16,7 +16,7 @@ def seqs(tail: Tail, after: int, limit: int = 1000) -> list[int]:
 
 
 @pytest.mark.parametrize("after", range(5, 11))
-def test_what_follows_a_place_is_all_that_follows(after: int) -> None:
+def test_reading_after_a_place_gives_all_that_follows(after: int) -> None:
     tail = Tail()
     for first, last in [(6, 6), (7, 9), (10, 10)]:
         tail.add(entries(first, last), 1)
@@ -24,7 +24,7 @@ def test_what_follows_a_place_is_all_that_follows(after: int) -> None:
     assert seqs(tail, after, 2) == list(range(after + 1, 11))[:2]
 
 
-def test_what_follows_an_older_place_is_not_known() -> None:
+def test_reading_after_an_older_place_is_not_possible() -> None:
     tail = Tail()
     assert seqs(tail, 0) == []
     tail.add(entries(6, 9), 1)
@@ -52,7 +52,7 @@ def test_a_gap_is_never_bridged() -> None:
     assert seqs(tail, 4) == [5, 6]
 
 
-def test_news_that_come_late_change_nothing() -> None:
+def test_late_notifications_change_nothing() -> None:
     watch = Watch()
     watch.advance(Position(5, "done"))
     watch.advance(Position(3, "running"))

@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from grammar_log import legal_log
 from mobox.capture.callable import CallableExecution
 from mobox.capture.catalog import Agent, Catalog, FunctionAgent, load_agent
 from mobox.capture.execution import Execution
@@ -26,7 +25,8 @@ from mobox.sandbox import get_sandbox
 from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.log import Run
 from mobox.supervisor import Limits, Supervisor
-from waiting import until
+from support.grammar_log import legal_log
+from support.waiting import until
 
 T = TypeVar("T")
 

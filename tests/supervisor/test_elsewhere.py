@@ -10,7 +10,6 @@ from typing import ClassVar, Self
 
 import pytest
 
-from clocks import Clock
 from mobox.capture.asking import Turn
 from mobox.capture.catalog import Agent, agent
 from mobox.errors import CorruptLog, Fenced, LogDeleted, NotWaiting, StorageError
@@ -41,8 +40,9 @@ from supervisor.stage import (
     text_of,
     write_agent,
 )
-from valkey_server import Valkey
-from waiting import until
+from support.clocks import Clock
+from support.valkey_server import Valkey
+from support.waiting import until
 
 NEWS_ONLY = Settings(poll_seconds=3600, lease_seconds=3600)
 

@@ -19,7 +19,7 @@ from mobox.errors import AgentError
 from mobox.storage.log import Run
 from supervisor.functions import Events, lived
 from supervisor.stage import QUIET, Stage, both_stores, error_of, reason_of, staged, text_of
-from waiting import until
+from support.waiting import until
 
 AT_ONCE = Patience(message=0.01, term=0.01, kill=0.01)
 

@@ -23,7 +23,7 @@ from supervisor.stage import (
     text_of,
     write_agent,
 )
-from waiting import until
+from support.waiting import until
 
 MEGABYTE = 1_000_000
 

@@ -13,10 +13,10 @@ from mobox.events import Done, Start
 from mobox.storage import Settings
 from mobox.storage.retry import retry_while_unavailable
 from mobox.supervisor import Limits
-from postgres_gate import gated
-from postgres_server import Databases, running_postgres
 from supervisor.stage import run, staged, submit, text_of, write_agent
-from waiting import until
+from support.postgres_gate import gated
+from support.postgres_server import Databases, running_postgres
+from support.waiting import until
 
 COUNTING = """
 n = 0

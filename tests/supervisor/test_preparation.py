@@ -17,7 +17,7 @@ from mobox.events.turn import Turn
 from mobox.sandbox import get_sandbox
 from mobox.supervisor.preparation import Preparation
 from supervisor.stage import HASTY, IMPATIENT, QUIET, approved, run, staged, text_of, write_agent
-from waiting import until, until_it_says_so
+from support.waiting import until, until_async
 
 AT_ONCE = replace(QUIET, notice=0)
 
@@ -46,7 +46,7 @@ async def test_an_agent_that_takes_long_to_start_is_told_of_once(
         async def is_told() -> bool:
             return bool(preparations(await stage.events(begun)))
 
-        await until_it_says_so(is_told)
+        await until_async(is_told)
         (stage.state / "go").touch()
         events = await stage.until_it_ends(begun)
     assert isinstance(events[0], Start)
@@ -83,7 +83,7 @@ async def test_an_agent_that_goes_on_in_a_new_process_is_resumed(tmp_path: Path)
         async def is_told() -> bool:
             return preparations(await stage.events(begun))[-1:] == ["Resuming Asker"]
 
-        await until_it_says_so(is_told)
+        await until_async(is_told)
         (stage.state / "go").touch()
         assert text_of(await stage.until_it_ends(begun)) == "True"
 

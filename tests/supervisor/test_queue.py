@@ -27,7 +27,7 @@ from supervisor.stage import (
     text_of,
     write_agent,
 )
-from waiting import until
+from support.waiting import until
 
 WEB = Limits(runs=0, look=0.02, sweep=0.02)
 WORKER = Limits(look=0.02, sweep=0.02)

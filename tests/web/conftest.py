@@ -16,8 +16,8 @@ from bench.chromium import ARGUMENTS, find_chromium
 from server.live_server import LIMIT, LiveServer, live_server, reserved_port
 from server.scripted_agent import Gate, write_agent
 from web.browser import LEFT_OUT
-from web.speaking import Speak, Speaking
-from web.watching import Watch, Watched
+from web.browser_watch import Watch, Watched
+from web.protocol_tabs import Speak, Speaking
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, expect
 
-from web.talking import Tab
+from web.chat_tab import Tab
 
 __all__ = ["Panel"]
 

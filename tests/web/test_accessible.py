@@ -10,10 +10,10 @@ from playwright.sync_api import expect
 
 from server.live_server import LiveServer
 from server.scripted_agent import Gate, Step, emit, pieces, prompt, text, tool
+from web.browser_watch import Watched
+from web.chat_tab import Tab
 from web.panel import Panel
-from web.talking import Tab
-from web.told import shown
-from web.watching import Watched
+from web.transcript_check import shown
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 RUN = """

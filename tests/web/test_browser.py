@@ -7,7 +7,7 @@ import re
 from playwright.sync_api import Page
 
 
-def test_what_playwright_leaves_out_is_left_out(page: Page) -> None:
+def test_playwrights_defaults_are_left_out(page: Page) -> None:
     page.goto("chrome://version")
     told = page.locator("#command_line").inner_text()
     lists = re.findall(r"--disable-features=(\S+)", told)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ai_sdk_client import find_node
 from mobox.server.website import FOLDER
+from support.ai_sdk_client import find_node
 
 SOURCES = Path(__file__).parent.parent.parent / "web"
 ENTRY_LIMIT = 350 * 1024

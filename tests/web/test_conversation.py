@@ -12,9 +12,9 @@ from playwright.sync_api import expect
 
 from server.live_server import LiveServer
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
-from web.held_up import held
-from web.talking import Tab, assert_shows_what_is_stored
-from web.watching import CUT_OFF, Watched
+from web.browser_watch import CUT_OFF, Watched
+from web.chat_tab import Tab, assert_shows_what_is_stored
+from web.pausing_agent import held
 
 
 @pytest.mark.parametrize("command", ["all", "hello"])
@@ -62,7 +62,7 @@ def test_two_tabs(server: LiveServer, watched: Watched, gate: Gate) -> None:
         assert_shows_what_is_stored(tab, server)
 
 
-def test_what_one_tab_asks_the_other_shows(
+def test_request_in_one_tab_is_shown_in_the_other(
     server: LiveServer, watched: Watched, gate: Gate
 ) -> None:
     context, _ = watched(server.url)
@@ -79,7 +79,7 @@ def test_what_one_tab_asks_the_other_shows(
         assert_shows_what_is_stored(tab, server)
 
 
-def test_what_was_sent_offline_is_there_for_who_comes_back(
+def test_messages_sent_offline_are_there_after_a_reconnect(
     server: LiveServer, watched: Watched
 ) -> None:
     context, watch = watched(server.url)

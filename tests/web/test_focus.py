@@ -7,9 +7,9 @@ from playwright.sync_api import expect
 
 from server.live_server import LiveServer
 from server.scripted_agent import Gate, prompt, text
-from web.held_up import held
-from web.talking import Tab
-from web.watching import Watched
+from web.browser_watch import Watched
+from web.chat_tab import Tab
+from web.pausing_agent import held
 
 
 def test_after_send(server: LiveServer, watched: Watched, gate: Gate) -> None:

@@ -18,9 +18,9 @@ from mobox.server.settings import OWNER, Settings
 from mobox.storage import open_storage
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import Step, emit, prompt
-from web.talking import Tab
-from web.told import shown
-from web.watching import Watched
+from web.browser_watch import Watched
+from web.chat_tab import Tab
+from web.transcript_check import shown
 
 CORPUS = Path(__file__).parent.parent.parent / "web/src/content/hostile.json"
 TEXTS: list[str] = [each["text"] for each in json.loads(CORPUS.read_text())]
@@ -101,7 +101,7 @@ def assert_harmless(root: Locator) -> None:
 
 
 @pytest.mark.parametrize("group", range(len(GROUPS)))
-def test_what_an_agent_says_is_text(server: LiveServer, watched: Watched, group: int) -> None:
+def test_output_of_an_agent_is_text(server: LiveServer, watched: Watched, group: int) -> None:
     tab = Tab(watched(server.url)[0])
     script = [step for number, text in enumerate(GROUPS[group]) for step in said(number, text)]
     tab.say(prompt(*script))
@@ -156,7 +156,7 @@ def test_titles_are_text(titled: LiveServer, watched: Watched) -> None:
     assert_harmless(tab.page.get_by_role("navigation").first)
 
 
-def test_what_a_person_said_and_its_title_are_text(titled: LiveServer, watched: Watched) -> None:
+def test_user_text_and_title_are_plain_text(titled: LiveServer, watched: Watched) -> None:
     tab = Tab(watched(titled.url)[0])
     for number in range(0, len(TEXTS), 9):
         tab.page.goto(f"/chat/c{number}")

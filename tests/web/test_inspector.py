@@ -13,10 +13,10 @@ from playwright.sync_api import expect
 from mobox.events import decode
 from server.live_server import LiveServer
 from server.scripted_agent import Gate, Step, emit, pieces, prompt, tool
-from web.inspecting import Inspector, log_of, run_of
-from web.talking import Tab, assert_shows_what_is_stored
+from web.browser_watch import Watched
+from web.chat_tab import Tab, assert_shows_what_is_stored
+from web.inspector_tab import Inspector, log_of, run_of
 from web.test_accessible import SIZES, findings
-from web.watching import Watched
 
 WORDS = ["This", "comes", "in", "eight", "pieces", "one", "by", "one"]
 THOUGHT = pieces("thinking", "thought", ["let", "me", "see"])
@@ -158,7 +158,7 @@ def test_a_group_that_is_opened_is_one_row(finished: Tab) -> None:
     expect(counts).to_have_text(before)
 
 
-def test_who_looks_at_stdout_finds_the_events_as_they_were(finished: Tab) -> None:
+def test_stdout_shows_the_events_unchanged(finished: Tab) -> None:
     inspector = Inspector(finished)
     inspector.row("thinking_end").press("p")
     inspector.row("tool_result").press("Enter")
@@ -267,7 +267,7 @@ def test_a_run_can_be_taken_along(
         assert len(lines) == len(SCRIPT) + 1  # and that it is done
 
 
-def test_what_an_agent_wrote_to_stdout_and_stderr(demo: LiveServer, watched: Watched) -> None:
+def test_stdout_and_stderr_of_an_agent_are_separate(demo: LiveServer, watched: Watched) -> None:
     tab = Tab(watched(demo.url)[0])
     tab.say("crash")
     tab.finish()
@@ -305,9 +305,7 @@ HOSTILE = (
 )
 
 
-def test_what_agents_write_is_text_and_much_of_it_is_cut(
-    server: LiveServer, watched: Watched
-) -> None:
+def test_agent_output_is_text_and_limited(server: LiveServer, watched: Watched) -> None:
     tab = Tab(watched(server.url)[0])
     tab.say(prompt(emit("custom", name="big", value=HOSTILE + "x" * 100_000)))
     tab.finish()
@@ -328,7 +326,7 @@ def test_what_agents_write_is_text_and_much_of_it_is_cut(
     expect(stdout.locator("img, script, a")).to_have_count(0)
 
 
-def test_nothing_is_asked_while_it_is_not_shown(
+def test_hidden_inspector_requests_nothing(
     server: LiveServer, watched: Watched, gate: Gate
 ) -> None:
     tab = Tab(watched(server.url)[0])
@@ -350,7 +348,7 @@ def test_nothing_is_asked_while_it_is_not_shown(
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("view", ["Events", "stdout", "stderr"])
-def test_everybody_can_use_it(
+def test_page_is_accessible(
     demo: LiveServer, watched: Watched, axe: str, size: str, view: str
 ) -> None:
     touch = {"has_touch": True, "is_mobile": True} if size == "mobile" else {}

@@ -11,9 +11,9 @@ from playwright.sync_api import expect
 
 from server.live_server import LiveServer
 from server.scripted_agent import emit, pieces, prompt, text
-from web.inspecting import Inspector, log_of, run_of
-from web.talking import Tab
-from web.watching import Watched
+from web.browser_watch import Watched
+from web.chat_tab import Tab
+from web.inspector_tab import Inspector, log_of, run_of
 
 FORMAT = re.compile(r"Format: ")
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -70,7 +70,7 @@ def test_every_format_and_profile_can_be_chosen(
     assert tab.page.evaluate("window.lies") == []
 
 
-def test_what_cannot_be_read_in_another_format_is_shown_as_it_was_read(
+def test_run_unreadable_in_another_format_is_shown_as_read(
     server: LiveServer, watched: Watched
 ) -> None:
     context, watch = watched(server.url)

@@ -12,13 +12,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mobox.storage.keys import ApiKey
-from server.keyed import give_key_at, revoke_at
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import prompt, text
-from web.speaking import PROTOCOLS, Speaking
-from web.talking import HAS_CHAT
+from server.server_with_keys import give_key_at, revoke_at
+from web.browser_watch import Watched
+from web.chat_tab import HAS_CHAT
+from web.protocol_tabs import PROTOCOLS, Speaking
 from web.test_accessible import RULES, RUN
-from web.watching import Watched
 
 UNKNOWN = r"the server responded with a status of 401"
 """The browser's own console message for it."""
@@ -62,7 +62,7 @@ def in_thread(work: Any) -> Any:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_who_has_a_key_talks_until_it_is_revoked(
+def test_key_works_until_it_is_revoked(
     protocol: str, keyed: LiveServer, data: Path, watched: Watched
 ) -> None:
     context, watch = watched(keyed.url)
@@ -101,7 +101,7 @@ def test_a_wrong_key_opens_nothing_and_may_be_followed_by_the_right_one(
     expect(door.composer).to_be_visible()
 
 
-def test_who_signs_out_leaves_nothing_in_the_tab(
+def test_signing_out_leaves_nothing_in_the_tab(
     keyed: LiveServer, data: Path, watched: Watched
 ) -> None:
     context, watch = watched(keyed.url)
@@ -119,7 +119,7 @@ def test_who_signs_out_leaves_nothing_in_the_tab(
     expect(door.field).to_be_visible()
 
 
-def test_everybody_can_use_the_form(keyed: LiveServer, axe: str, watched: Watched) -> None:
+def test_form_is_accessible(keyed: LiveServer, axe: str, watched: Watched) -> None:
     context, watch = watched(keyed.url)
     watch.expect(UNKNOWN)
     door = Authenticator(context.new_page())

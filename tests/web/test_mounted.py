@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from server.live_server import clean_environment
-from web.watching import Watched
+from web.browser_watch import Watched
 
 APP = """
 import asyncio, socket, sys
@@ -93,7 +93,7 @@ def test_a_chat_below_a_path(mounted: str, watched: Watched) -> None:
 
 
 @pytest.mark.parametrize("mounted", [WITH_A_LOGIN], indirect=True)
-def test_who_is_not_known_is_sent_to_the_apps_own_login(mounted: str, watched: Watched) -> None:
+def test_unauthenticated_user_is_sent_to_the_apps_login(mounted: str, watched: Watched) -> None:
     context, watch = watched(mounted)
     watch.expect("the server responded with a status of 401")
     page = context.new_page()

@@ -6,9 +6,9 @@ from playwright.sync_api import expect
 
 from server.live_server import LiveServer
 from server.scripted_agent import emit, prompt
+from web.browser_watch import Watched
+from web.chat_tab import Tab
 from web.panel import Panel
-from web.talking import Tab
-from web.watching import Watched
 
 SMALL = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 

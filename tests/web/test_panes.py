@@ -11,12 +11,12 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from server.live_server import LIMIT, LiveServer, live_server
+from server.many_processes import LEASE, looking_often
 from server.scripted_agent import Gate, Step, emit, prompt, text
-from server.several import LEASE, looking_often
+from web.browser_watch import CUT_OFF, Watched
+from web.chat_tab import Tab
 from web.panel import Panel
-from web.recorded import FRAMEWORKS, write_agents
-from web.talking import Tab
-from web.watching import CUT_OFF, Watched
+from web.recorded_agents import FRAMEWORKS, write_agents
 
 ESC = "\x1b"
 
@@ -64,7 +64,7 @@ RECORDINGS = {
 }
 
 
-def test_every_framework_that_can_be_asked_is_shown() -> None:
+def test_every_framework_has_a_recording() -> None:
     assert RECORDINGS.keys() == set(FRAMEWORKS)
 
 
@@ -110,7 +110,7 @@ def code(call: str, source: str) -> list[Step]:
     return [start, emit("tool_result", tool_use_id=call, content="printed")]
 
 
-def test_a_closed_panel_asks_for_nothing(server: LiveServer, watched: Watched) -> None:
+def test_closed_panel_requests_nothing(server: LiveServer, watched: Watched) -> None:
     tab = Tab(watched(server.url)[0])
     asked: list[str] = []
     tab.page.on("request", lambda request: asked.append(request.url))
@@ -204,9 +204,7 @@ def top(element: Locator) -> float:
     return box["y"]
 
 
-def test_what_is_printed_comes_as_it_comes(
-    server: LiveServer, watched: Watched, gate: Gate
-) -> None:
+def test_printed_output_arrives_live(server: LiveServer, watched: Watched, gate: Gate) -> None:
     tab = Tab(watched(server.url)[0])
     panel = Panel(tab).open("Terminal")
     *begun, last, end = shell("s", "make", "one\n", "two\n", "three\n")
@@ -255,7 +253,7 @@ async () => [document.title, location.href, await navigator.clipboard.readText()
 """
 
 
-def test_what_is_printed_can_only_be_read(server: LiveServer, watched: Watched) -> None:
+def test_printed_output_is_read_only(server: LiveServer, watched: Watched) -> None:
     context, _ = watched(server.url, permissions=["clipboard-read", "clipboard-write"])
     tab = Tab(context)
     opened: list[object] = []
@@ -348,7 +346,7 @@ def test_a_run_that_is_not_there_any_more(
     expect(panel.box).to_contain_text("Run not found")
 
 
-def test_an_answer_without_tools_says_so(server: LiveServer, watched: Watched) -> None:
+def test_answer_without_tools_has_empty_panes(server: LiveServer, watched: Watched) -> None:
     tab = Tab(watched(server.url)[0])
     tab.say(prompt(text("Nothing to do.")))
     tab.finish()

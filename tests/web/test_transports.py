@@ -9,13 +9,13 @@ import pytest
 from playwright.sync_api import WebSocket, expect
 
 from server.live_server import LiveServer, live_server
+from server.many_processes import LEASE, looking_often
 from server.scripted_agent import Gate, a_day_of_work, emit, prompt, text
-from server.several import LEASE, looking_often
-from web.held_up import FIRST, LAST, held
-from web.speaking import PROTOCOLS, HeldBack, Speak, Speaking, by_each, speak_from_now_on
-from web.talking import Tab, assert_shows_what_is_stored, read_chat
-from web.told import shown
-from web.watching import CUT_OFF, SOCKET_CUT_OFF, Watched
+from web.browser_watch import CUT_OFF, SOCKET_CUT_OFF, Watched
+from web.chat_tab import Tab, assert_shows_what_is_stored, read_chat
+from web.pausing_agent import FIRST, LAST, held
+from web.protocol_tabs import PROTOCOLS, HeldBack, Speak, Speaking, by_each, speak_from_now_on
+from web.transcript_check import shown
 
 
 @by_each
@@ -113,7 +113,7 @@ def test_an_error_and_another_try(
 
 
 @by_each
-def test_an_error_that_an_agent_tells(server: LiveServer, speak: Speak, protocol: str) -> None:
+def test_error_emitted_by_an_agent(server: LiveServer, speak: Speak, protocol: str) -> None:
     tab = speak(protocol).tab()
     tab.say(prompt(*FIRST, emit("error", message="No more milk.")))
     expect(tab.page.get_by_role("alert")).to_contain_text("No more milk.")
@@ -224,7 +224,7 @@ def test_a_protocol_is_chosen_in_the_settings(server: LiveServer, watched: Watch
     expect(choice).to_be_checked()
 
 
-def test_what_is_said_in_another_protocol_is_not_told_by_a_socket(
+def test_message_in_another_protocol_is_not_sent_by_a_socket(
     server: LiveServer, watched: Watched
 ) -> None:
     context, _ = watched(server.url)

@@ -1,0 +1,133 @@
+"""The fast path for consecutive deltas gives the same events."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mobox import get_parser
+from mobox.events import TextDelta, ThinkingDelta, ToolUseDelta
+from mobox.events.json_text import SHORT
+from parsers.openai_lines import Line, added, call, chunk, created, done, ended, event, raw
+from support.slow_path import assert_same_by_turns, assert_same_log
+
+THOROUGH = settings(max_examples=150)
+
+DEEP = json.loads("[" * 201 + "]" * 201)
+CHAT: list[Line] = [
+    chunk({"content": 'é "🙂"\n'}),
+    chunk({"content": "more", "role": "assistant", "refusal": None}),
+    chunk({"content": SHORT * "long "}),
+    chunk({"content": "x"}, deep=DEEP),
+    chunk({"content": "x", "reasoning_content": "hm"}),
+    chunk({"content": ""}),
+    chunk({"content": 7}),
+    chunk({"reasoning_content": "hm"}),
+    chunk({"reasoning": "hm", "channel": "analysis"}),
+    chunk({"refusal": "no"}),
+    chunk({"content": "x"}, "stop"),
+    chunk({"content": "x"}, citations=["https://a.example"]),
+    chunk({"content": "x"}, usage={"prompt_tokens": 1}),
+    chunk({"content": "x"}, error={"message": "busy"}),
+    chunk({"content": "x", "hologram": 1}),
+    {"id": "c", "choices": [{"index": 1, "delta": {"content": "other"}}]},
+    {"id": "d", "choices": []},
+    call(0, "", id="a", name="f"),
+    call(0, '{"a":'),
+    call(1, "{}", id="b", name="g"),
+    call(1, "1}"),
+    call(0, "{}", id="z", name="f"),
+]
+EVENTS: list[Line] = [
+    created(),
+    created("r2"),
+    ended(),
+    added(0, "message"),
+    done(0, "message", content=[{"type": "output_text", "text": "Hi"}]),
+    added(0, "reasoning"),
+    added(1, "function_call", call_id="c", name="f", arguments=""),
+    done(1, "function_call", call_id="c", name="f", arguments="{}"),
+    event("output_text.delta", content_index=0, delta="Hi"),
+    event("output_text.delta", content_index=0, delta="more", logprobs=[], obfuscation="x"),
+    event("output_text.delta", content_index=1, delta="Hi"),
+    event("output_text.delta", content_index=0, delta=""),
+    event("output_text.delta", content_index=0, delta={"a": 1}),
+    event("output_text.delta", 2, content_index=0, delta="Hi"),
+    event("output_text.done", content_index=0, text="Hi"),
+    event("content_part.done", content_index=0, part={"type": "output_text", "text": "Hi"}),
+    event("reasoning_summary_text.delta", summary_index=0, delta="hm"),
+    event("reasoning_text.delta", content_index=0, delta="hm"),
+    event("function_call_arguments.delta", 1, delta='{"a":'),
+    {"type": "error", "message": "busy"},
+]
+OTHERS: list[Line] = [
+    {"type": "delta", "data": {"content": "simplified"}},
+    {"__exception__": "APIConnectionError", "message": "busy"},
+    {"hologram": 1},
+]
+NOISE = [b"", b"   ", b"no JSON", b'{"choices": []} {"choices": []}', b"\xff", b"7"]
+
+
+def line(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()
+
+
+forms = [
+    st.sampled_from(CHAT),
+    st.sampled_from(CHAT[:3]),
+    st.sampled_from(EVENTS),
+    st.sampled_from(EVENTS[8:10]),
+    st.sampled_from(EVENTS).map(raw),
+    st.sampled_from(EVENTS[8:10]).map(raw),
+    st.sampled_from(OTHERS),
+]
+texts = st.one_of(*[form.map(line) for form in forms], st.sampled_from(NOISE))
+endings_of_lines = st.sampled_from([b"\n", b"\n", b"\n", b"\r\n", b" \n"])
+bodies = st.lists(st.tuples(texts, endings_of_lines), max_size=25).map(
+    lambda parts: [text + end for text, end in parts]
+)
+
+
+@THOROUGH
+@given(bodies, st.lists(st.integers(0, 5000), max_size=5))
+def test_a_recorder_makes_the_same_log_by_the_long_way(lines: list[bytes], cuts: list[int]) -> None:
+    assert_same_log("openai", lines, cuts)
+
+
+@THOROUGH
+@given(bodies)
+def test_lines_and_values_may_take_turns(lines: list[bytes]) -> None:
+    assert_same_by_turns("openai", lines)
+
+
+@pytest.mark.parametrize(
+    ("begun", "told"),
+    [
+        (chunk({"content": "a"}), TextDelta(id="c:0", delta="a")),
+        (chunk({"reasoning": "a"}), ThinkingDelta(id="c:0", delta="a")),
+        (chunk({"reasoning_content": "a"}), ThinkingDelta(id="c:0", delta="a")),
+        (EVENTS[8], TextDelta(id="i0:0", delta="Hi")),
+        (EVENTS[16], ThinkingDelta(id="i0:0", delta="hm")),
+        (raw(EVENTS[8]), TextDelta(id="i0:0", delta="Hi")),
+    ],
+)
+def test_only_a_line_that_goes_on_is_more(begun: Line, told: Any) -> None:
+    parser = get_parser("openai")
+    assert parser.more(line(begun)) is None
+    parser.feed(begun)
+    assert parser.more(line(begun)) == told
+    others = [*CHAT[4:7], *CHAT[9:], *EVENTS[:8], *EVENTS[10:16], *OTHERS]
+    assert [other for other in others if parser.more(line(other)) is not None] == []
+    assert parser.more(b"no JSON") is None
+
+
+def test_more_of_a_call_is_more() -> None:
+    parser, more = get_parser("openai"), call(0, "1}")
+    parser.feed(call(0, "", id="a", name="f"))
+    parser.feed(call(0, '{"a":'))
+    assert parser.more(line(more)) == ToolUseDelta(id="a", delta="1}")
+    assert parser.more(line(call(1, "1}"))) is None
+    ends = parser.feed(chunk({}, "tool_calls"))
+    assert ends[0].data == {"input": {"a": 1}}

@@ -1,0 +1,48 @@
+"""Compares the fast path of deltas with the slow path, which JSON values take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from mobox import LogEntry, Recorder
+from mobox.capture.jsonlines import JsonLines
+from mobox.events.entries import Entries
+from mobox.storage.encoding import decode_pieces, encode_events
+
+__all__ = ["as_stored", "assert_same_by_turns", "assert_same_log", "recorded"]
+
+
+def recorded(framework: str, *reads: bytes) -> list[LogEntry]:
+    """The log of what was read so."""
+    recorder = Recorder(framework)
+    return [entry for data in reads for entry in recorder.read(data)] + recorder.close()
+
+
+def assert_same_log(framework: str, lines: Sequence[bytes], cuts: Sequence[int]) -> None:
+    """Line by line, all at once or cut anywhere, the log is that of the values."""
+    recorder, body = Recorder(framework), b"".join(lines)
+    values = JsonLines().feed(body)
+    by_value = [entry for value in values for entry in recorder.feed([value])] + recorder.close()
+    assert recorded(framework, *lines) == by_value
+    assert recorded(framework, body) == by_value
+    places = [0, *sorted(cut % (len(body) + 1) for cut in cuts), len(body)]
+    assert recorded(framework, *(body[a:b] for a, b in pairwise(places))) == by_value
+
+
+def assert_same_by_turns(framework: str, lines: Sequence[bytes]) -> None:
+    """Also where lines and values take turns."""
+    mixed, by_value, values = Recorder(framework), Recorder(framework), JsonLines()
+    for number, text in enumerate(lines):
+        raws = values.feed(text)
+        told = by_value.feed(raws)
+        assert (mixed.feed(raws) if number % 3 == 2 else mixed.read(text)) == told
+    assert mixed.close() == by_value.close()
+
+
+def as_stored(log: list[LogEntry], in_lines: bool = True) -> Entries:
+    """The log as a store gives it back; before there were lines, a list had none."""
+    ids, times = [entry.id for entry in log], [entry.ts for entry in log]
+    rows = b",".join(row for _, row in encode_events([entry.event for entry in log]))
+    pieces = decode_pieces(rows if in_lines else rows.replace(b",\n", b","))
+    return Entries(log[-1].seq, pieces, lambda: ids, lambda: times)
