@@ -13,11 +13,12 @@ from server.live_server import Kept, LiveServer, Reader, http_client, loading_fi
 LEASE = ("--lease", "1")
 ELSEWHERE = (*LEASE, "--execute", "workers")
 LOOKING_OFTEN = """
-from functools import partial
+from msgspec.structs import replace
 
-import mobox.server.app as opening
+import mobox.cli.serve as command
 
-opening.Limits = partial(opening.Limits, sweep=0.1, look=0.1)
+read = command.read_settings
+command.read_settings = lambda *given: replace(read(*given), sweep=0.1, look=0.1)
 """
 
 

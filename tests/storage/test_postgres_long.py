@@ -23,9 +23,9 @@ from postgres_gate import Gate, gated
 from postgres_server import Databases
 from storage.conformance import BEGINNING, DONE, ENDING, SECONDS, begin, say, submit, turn, words
 
-ENDLESS = Settings(busy_seconds=3600, lease_seconds=3600, poll_seconds=3600)
+ENDLESS = Settings(busy_seconds=3600, lease=3600, poll_seconds=3600)
 """Who waits, waits for ever."""
-HASTY = Settings(busy_seconds=1.5, lease_seconds=3600, poll_seconds=3600)
+HASTY = Settings(busy_seconds=1.5, lease=3600, poll_seconds=3600)
 ROWS = 60
 
 

@@ -18,7 +18,7 @@ from mobox.storage.retry import retry_while_unavailable
 from postgres_server import Databases
 from storage.conformance import SECONDS, begin, same, say, words
 
-CALM = Settings(busy_seconds=3600, lease_seconds=3600, poll_seconds=3600)
+CALM = Settings(busy_seconds=3600, lease=3600, poll_seconds=3600)
 FULL_THEN_BUSY = """
 CREATE SEQUENCE public.tries;
 CREATE FUNCTION public.refuse() RETURNS TRIGGER LANGUAGE plpgsql AS $$
@@ -88,7 +88,7 @@ async def test_who_may_not_renew_its_leases_appends_all_the_same_and_tries_again
 ) -> None:
     monkeypatch.setattr(writer, "_RENEW_AGAIN", 0.05)
     url = await postgres.blank()
-    store = await PostgresStorage.open(url, Settings(busy_seconds=3600, lease_seconds=0.2))
+    store = await PostgresStorage.open(url, Settings(busy_seconds=3600, lease=0.2))
     run = await begin(store)
     connection = await asyncpg.connect(url)
     await connection.execute(NO_LEASE)
@@ -114,7 +114,7 @@ async def test_what_nobody_waits_for_any_more_is_not_left_on_the_server(
     postgres: Databases,
 ) -> None:
     url = await postgres.blank()
-    store = await PostgresStorage.open(url, Settings(busy_seconds=3, lease_seconds=3600))
+    store = await PostgresStorage.open(url, Settings(busy_seconds=3, lease=3600))
     run = await retry_while_unavailable(begin, store)
     connection, watching = await asyncpg.connect(url), await asyncpg.connect(url)
 

@@ -20,7 +20,7 @@ from mobox.parsers import EmittedParser, check_framework, frameworks
 from mobox.parsers.detection import LOOK_AT, NOT_UNDERSTOOD, Detector, is_unread
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    from mobox.cli.options import Commands
 
 READ = 64 * 1024
 AUTO = "auto"

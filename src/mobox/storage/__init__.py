@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mobox.errors import NotInstalled, StorageError
+from mobox.settings import Settings
 from mobox.storage.chats import Storage
 from mobox.storage.memory import MemoryStorage
 from mobox.storage.notifications import NotifierFactory
-from mobox.storage.settings import Settings
 from mobox.storage.sqlite import SqliteStorage
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ async def open_storage(url: str, settings: Settings | None = None, redis_url: st
     settings = settings or Settings()
     if url == "memory:":
         return MemoryStorage(settings)  # which no other process shares
-    way = _by_redis(redis_url, settings.channel_prefix) if redis_url else None
+    way = _by_redis(redis_url, settings.redis_prefix) if redis_url else None
     if url.startswith(_POSTGRES):
         return await _postgres().open(url, settings, way)
     if not url.startswith(_SQLITE) or url == _SQLITE:
