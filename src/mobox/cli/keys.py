@@ -8,14 +8,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mobox.cli.options import (
-    STORAGE,
-    add_settings,
-    server_packages,
-    storage_settings,
-    with_storage,
-)
-from mobox.errors import InvalidSetting
+from mobox.cli.options import STORAGE, add_settings, storage_settings, with_storage
+from mobox.errors import InvalidSetting, needs_extra
 from mobox.events.printable import printable
 from mobox.settings import now_ms
 
@@ -61,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     elif not (settings.database_url or (settings.data / "mobox.db").exists()):
         raise InvalidSetting("data", str(settings.data), "there is no database in this folder")
-    with server_packages("mobox keys"):
+    with needs_extra("server", "mobox keys"):
         with_storage(settings, partial(arguments.work, arguments))
     return 0
 

@@ -1,14 +1,12 @@
-"""What several commands share: the options of settings, the store and the server's packages."""
+"""What several commands share: options for settings, and an open store."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Awaitable, Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from mobox.errors import NotInstalled
 from mobox.settings import SETTINGS, Settings, read_settings
 
 if TYPE_CHECKING:
@@ -57,14 +55,3 @@ def with_storage(settings: Settings, work: Callable[[Storage], Awaitable[T]]) ->
             await storage.close()
 
     return asyncio.run(run())
-
-
-@contextmanager
-def server_packages(command: str) -> Iterator[None]:
-    """Import modules that need the server's packages; raises `NotInstalled` if one is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "mobox":
-            raise
-        raise NotInstalled(command, error.name, "server") from None

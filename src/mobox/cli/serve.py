@@ -6,7 +6,8 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from mobox.cli.options import add_settings, server_packages
+from mobox.cli.options import add_settings
+from mobox.errors import needs_extra
 from mobox.settings import Settings, read_settings, show_settings
 
 if TYPE_CHECKING:
@@ -50,12 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _serve(settings: Settings) -> int:
-    with server_packages("mobox serve"):
+    with needs_extra("server", "mobox serve"):
         from mobox.server.ops.run_server import serve
     return serve(settings)
 
 
 def _work(settings: Settings) -> int:
-    with server_packages("mobox worker"):
+    with needs_extra("server", "mobox worker"):
         from mobox.server.ops.run_worker import work
     return work(settings)
