@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench import workload
 from mobox.events.turn import Action, PromptText, Request, UserMessage
-from mobox.server.settings import OWNER, Settings
+from mobox.settings import OWNER, Settings
 from mobox.storage import Storage, open_storage
 from mobox.storage.log import Run
 from mobox.supervisor.run_writer import RunWriter

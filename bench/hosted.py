@@ -28,8 +28,8 @@ from bench.hotspots import sample
 from bench.ticking import CATALOG, launch
 from mobox.server.app import create_app, open_services
 from mobox.server.ops.run_server import run_loop
-from mobox.server.settings import Settings
-from mobox.supervisor import Limits, Supervisor
+from mobox.settings import Settings
+from mobox.supervisor import Supervisor
 
 __all__ = ["APPS"]
 
@@ -42,7 +42,7 @@ OpenApp = Callable[[Path], AbstractAsyncContextManager[ASGIApp]]
 async def mobox(data: Path) -> AsyncIterator[ASGIApp]:
     """Our own server; only its agents are functions of this process."""
     async with open_services(Settings(data=data)) as services:
-        limits = Limits(runs=MANY, runs_per_owner=MANY)
+        limits = Settings(max_runs=MANY, max_runs_per_owner=MANY)
         supervisor = Supervisor(services.storage, CATALOG, data, limits=limits, launch=launch)
         async with supervisor:
             yield create_app(msgspec.structs.replace(services, supervisor=supervisor))

@@ -11,7 +11,7 @@ import uvloop
 
 from mobox.formatters import get_formatter
 from mobox.server.eventstream import frames
-from mobox.server.settings import Settings
+from mobox.settings import Settings
 from mobox.storage import Storage, open_storage
 from mobox.storage.log import Run
 

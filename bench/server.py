@@ -26,7 +26,7 @@ from bench.replay import read_again, replay
 from bench.streams import alternate, bodies, path_of
 from bench.ticking import SPACING
 from bench.transform import text_of
-from mobox.server.settings import Settings
+from mobox.settings import Settings
 from mobox.storage import open_storage
 from mobox.storage.log import Run
 

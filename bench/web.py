@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page
 from bench.browsing import browsed, served, write_agent
 from bench.figures import Figure, Samples
 from mobox.events.turn import Action, PromptText, Request, UserMessage
-from mobox.server.settings import OWNER, Settings
+from mobox.settings import OWNER, Settings
 from mobox.storage import Storage, open_storage
 from mobox.supervisor.run_writer import RunWriter
 

@@ -58,7 +58,8 @@ An agent that breaks its own format raises nothing: lines that no parser recogni
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
@@ -117,6 +118,17 @@ class NotInstalled(MoboxError):
             f"{wanted} needs {missing}, which comes with Mobox's extra {extra!r}: "
             f"pip install '.[{extra}]' in a clone, or 'WHEEL[{extra}]' with the path of its wheel"
         )
+
+
+@contextmanager
+def needs_extra(extra: str, wanted: str) -> Iterator[None]:
+    """Import modules that need the packages of an extra; `NotInstalled` if one is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "mobox":
+            raise
+        raise NotInstalled(wanted, error.name, extra) from None
 
 
 class PluginError(MoboxError):

@@ -11,7 +11,7 @@ from pathlib import Path
 from mobox.events import Done, Start
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.app import open_services
-from mobox.server.settings import OWNER, Settings
+from mobox.settings import OWNER, Settings
 from mobox.storage.log import RawLine
 from mobox.supervisor.stderr import StderrFolder
 from server.live_server import LIMIT, MOBOX, message, mobox

@@ -13,9 +13,9 @@ import pytest
 from mobox.cli import main
 from mobox.cli.prune import age
 from mobox.server.auth.keys import read_expiry
+from mobox.settings import now_ms
 from mobox.storage import MemoryStorage, memory
 from mobox.storage import Settings as StoreSettings
-from mobox.storage.settings import now_ms
 from mobox.supervisor.pruning import prune as prune_chats
 from server.live_server import LIMIT, LiveServer, live_server, message, mobox
 from supervisor.stage import submit

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from mobox.cli import main
 from mobox.errors import InvalidSetting
 from mobox.server.app import open_services, routes_of
-from mobox.server.settings import SETTINGS, Setting, Settings, read_settings, show_settings
+from mobox.settings import SETTINGS, Setting, Settings, read_settings, show_settings
 from server.live_server import AGENTS, LIMIT, live_server, message, mobox
 
 VALUES = {
@@ -47,7 +47,7 @@ VALUES = {
     "log_level": ("WARNING", "warning"),
 }
 
-each_setting = pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.field)
+each_setting = pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 
 BLOCKED = """
 import sys
@@ -93,8 +93,12 @@ def served(data: Path, path: str, *arguments: str | Path, **env: str) -> tuple[h
 
 
 def test_every_setting_is_tried_here() -> None:
-    assert VALUES.keys() == {setting.field for setting in SETTINGS}
-    assert VALUES.keys() == set(Settings.__struct_fields__)
+    assert VALUES.keys() == SETTINGS.keys()
+    of_a_supervisor = {"drain", "look", "notice", "quiet", "sweep"}
+    of_a_store = {"busy_seconds", "opening_seconds", "poll_seconds", "raw_bytes", "readers"}
+    only_in_programs = of_a_supervisor | of_a_store | {"clock", "synchronous"}
+    assert VALUES.keys() | only_in_programs == set(Settings.__struct_fields__)
+    assert not VALUES.keys() & only_in_programs
 
 
 @each_setting
@@ -130,7 +134,7 @@ def test_the_command_has_a_flag_for_each_setting_and_names_its_variable(
 
 def test_the_settings_are_shown_with_what_set_them(tmp_path: Path) -> None:
     told = shown("--port", "8123", cwd=tmp_path, PORT="1", MOBOX_HOLD="5", MOBOX_DATA="")
-    assert told.keys() == {setting.field for setting in SETTINGS}
+    assert told.keys() == SETTINGS.keys()
     assert told["port"] == ["8123", "--port"]
     assert told["hold"] == ["5.0", "MOBOX_HOLD"]
     assert told["data"] == [".mobox"]
@@ -206,7 +210,7 @@ def test_redis_password_is_not_shown_in_errors() -> None:
 def test_a_value_that_cannot_be_used_is_refused_by_the_name_it_came_by(
     field: str, text: str, problem: str
 ) -> None:
-    setting = next(setting for setting in SETTINGS if setting.field == field)
+    setting = SETTINGS[field]
     with pytest.raises(InvalidSetting) as by_flag:
         read_settings({}, {field: text})
     assert str(by_flag.value).startswith(f"{setting.flag}={text}: {problem}")
@@ -390,8 +394,8 @@ PAGE = Path(__file__).parent.parent.parent / "docs" / "server.md"
 
 def test_the_page_lists_the_settings() -> None:
     rows = [
-        f"| `{setting.flag}` | `{setting.env}` | {default} | {setting.meaning} |"
-        for setting in SETTINGS
+        f"| `{setting.flag}` | `{setting.env}` | {default} | {setting.help} |"
+        for setting in SETTINGS.values()
         for default in [f"`{setting.default}`" if setting.default else ""]
     ]
     assert [line for line in PAGE.read_text().splitlines() if line.startswith("| `--")] == rows

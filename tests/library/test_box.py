@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -24,7 +24,7 @@ from mobox.events import Done, InputRequest, Paused
 from mobox.events.turn import Answer
 from mobox.library.options import Options, settings_of
 from mobox.server.services import Services
-from mobox.server.settings import Settings
+from mobox.settings import SETTINGS, Settings
 from server.live_server import AGENTS
 from storage.conformance import BEGINNING, ENDING, begin, say, submit, turn, words
 from support.waiting import until
@@ -152,11 +152,20 @@ def test_invalid_arguments_raise_at_once(tmp_path: Path) -> None:
 
 
 def test_its_options_are_settings_of_a_server() -> None:
-    fields = set(Settings.__struct_fields__)
+    fields = set(SETTINGS)
     assert Options.__annotations__.keys() <= fields
     of_a_process = {"auth", "host", "log_level", "port"}
     of_several = {"execute", "health_host", "health_port", "queue", "workers"}
     assert fields - Options.__annotations__.keys() == of_a_process | of_several
+
+
+def test_an_option_has_the_type_of_its_setting() -> None:
+    of_settings, of_options = get_type_hints(Settings), get_type_hints(Options)
+    del of_options["agents"]  # also takes function agents
+    wider = {Path: str | Path, tuple[str, ...]: Sequence[str]}
+    for name, taken in of_options.items():
+        kept = of_settings[name]
+        assert taken == wider.get(kept, kept) or taken | None == kept, name
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from bench.replay import read_again
 from bench.streams import alternate, bodies, path_of
 from bench.ticking import SPACING, TICKING, TickingExecution, stamps
 from bench.transform import convert, text_of
-from mobox.server.settings import Settings
+from mobox.settings import Settings
 from mobox.storage import open_storage
 from mobox.storage.log import Run
 

@@ -14,7 +14,7 @@ from mobox.events import Done, StreamEvent, Text, TextEnd
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.app import create_app, open_services
 from mobox.server.services import Services
-from mobox.server.settings import OWNER, Settings
+from mobox.settings import OWNER, Settings
 from mobox.storage.log import Run
 from server.live_server import AGENTS, message
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from mobox.events import LogEntry
-from mobox.server.settings import OWNER
+from mobox.settings import OWNER
 from mobox.storage import open_storage
 from mobox.storage.log import Run
 

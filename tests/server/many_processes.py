@@ -13,11 +13,12 @@ from support.grammar_log import legal_log
 LEASE = ("--lease", "1")
 ELSEWHERE = (*LEASE, "--execute", "workers")
 LOOKING_OFTEN = """
-from functools import partial
+from msgspec.structs import replace
 
-import mobox.server.app as opening
+import mobox.cli.serve as command
 
-opening.Limits = partial(opening.Limits, sweep=0.1, look=0.1)
+read = command.read_settings
+command.read_settings = lambda *given: replace(read(*given), sweep=0.1, look=0.1)
 """
 
 

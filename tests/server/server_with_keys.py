@@ -16,7 +16,7 @@ from mobox.server.app import create_app, open_services
 from mobox.server.auth.authentication import EVERY_SCOPE, Hook
 from mobox.server.auth.keys import new_key
 from mobox.server.services import Services
-from mobox.server.settings import Settings
+from mobox.settings import Settings
 from mobox.storage import SqliteStorage, Storage
 from mobox.storage.keys import ApiKey
 from server.live_server import AGENTS, message

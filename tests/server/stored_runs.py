@@ -12,7 +12,7 @@ from mobox.capture.jsonlines import JsonLines
 from mobox.capture.pipeline import Recorder
 from mobox.events import LogEntry, StreamEvent
 from mobox.server.services import Services
-from mobox.server.settings import OWNER
+from mobox.settings import OWNER
 from mobox.storage.log import RawLine, Run
 from server.app_client import begin
 

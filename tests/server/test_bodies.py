@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mobox.events import InputRequest, Paused
-from mobox.server.settings import OWNER
+from mobox.settings import OWNER
 from server.app_client import app_client, begin, say
 
 

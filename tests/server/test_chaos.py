@@ -18,7 +18,7 @@ import pytest
 from mobox.events import Done, LogEntry, TextDelta
 from mobox.formatters import StoredRun, format_all, formatter_of_run, get_formatter
 from mobox.formatters.ag_ui import AGUIFormatter
-from mobox.server.settings import OWNER
+from mobox.settings import OWNER
 from mobox.storage import open_storage
 from mobox.storage.log import Run, RunId, pages
 from server.ag_ui_clients import AGUIPages

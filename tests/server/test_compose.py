@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from mobox.server.settings import SETTINGS
+from mobox.settings import SETTINGS
 from server.composed import NEEDED, OURS, ROOT, SECRETS, Process, composed, running, services
 from server.live_server import LIMIT, message, mobox
 from server.proxies import SERVERS
@@ -70,7 +70,7 @@ def test_the_addresses_are_those_of_the_services() -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_word_of_a_service_is_one_that_mobox_has(name: str) -> None:
-    known = {setting.env for setting in SETTINGS} | UVICORNS
+    known = {setting.env for setting in SETTINGS.values()} | UVICORNS
     assert set(services()[name]["environment"]) <= known
     settings = settings_of(name)
     assert settings["data"] in [place.split(":")[1] for place in services()[name]["volumes"]]

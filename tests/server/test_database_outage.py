@@ -28,11 +28,12 @@ from support.postgres_server import Databases, running_postgres
 from support.waiting import wait_until
 
 SOON = """
-from functools import partial
+from msgspec.structs import replace
 
-import mobox.server.app as opening
+import mobox.cli.serve as command
 
-opening.StoreSettings = partial(opening.StoreSettings, busy_seconds=1)
+read = command.read_settings
+command.read_settings = lambda *given: replace(read(*given), busy_seconds=1)
 """
 """What a server loads before all else: who asks is told sooner than is usual."""
 

@@ -17,7 +17,7 @@ from mobox.events import Done
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server import Settings
 from mobox.server.app import open_services
-from mobox.server.settings import OWNER
+from mobox.settings import OWNER
 from server.live_server import (
     AGENTS,
     LIMIT,

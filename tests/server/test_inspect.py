@@ -12,7 +12,7 @@ import pytest
 from mobox.events import Done, InputResponse, Start, Text, TextEnd
 from mobox.formatters import StoredRun, formatter_of_run, get_formatter, protocols
 from mobox.server.app import create_app, open_services
-from mobox.server.settings import Settings
+from mobox.settings import Settings
 from mobox.storage.log import RawLine, Run
 from server.app_client import app_client, begin
 from server.live_server import AGENTS

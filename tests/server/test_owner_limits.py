@@ -10,17 +10,16 @@ from typing import Any
 
 import pytest
 
+import mobox.server
+import mobox.storage
 from mobox.errors import RateLimited, StorageError, TooManyStreams
 from mobox.library.options import settings_of
 from mobox.server.app import create_app, open_services
 from mobox.server.auth.authentication import Principal
-from mobox.server.auth.connections import ConnectionRegistry, OwnerLimits
-from mobox.server.settings import Settings
+from mobox.server.auth.connections import ConnectionRegistry
+from mobox.settings import Settings, now_ms
 from mobox.storage import MemoryStorage
 from mobox.storage.keys import ApiKey
-from mobox.storage.settings import Settings as StoreSettings
-from mobox.storage.settings import now_ms
-from mobox.supervisor import Limits
 from server.app_client import app_client, begin
 from server.live_server import AGENTS, message
 from server.server_with_keys import (
@@ -98,7 +97,9 @@ class Clock:
 
 def test_rate_limit_recovers_with_time() -> None:
     clock = Clock()
-    visits = ConnectionRegistry(MemoryStorage(), OwnerLimits(streams=1, runs_per_minute=6), clock)
+    visits = ConnectionRegistry(
+        MemoryStorage(), Settings(max_streams=1, max_runs_per_minute=6), clock
+    )
     for _ in range(6):
         visits.begin("ann")
     for waited, left in ((0, 10), (4, 6), (5.5, 1)):
@@ -118,7 +119,7 @@ def test_rate_limit_recovers_with_time() -> None:
 
 
 def test_an_owner_has_so_many_streams_open() -> None:
-    visits = ConnectionRegistry(MemoryStorage(), OwnerLimits(streams=2, runs_per_minute=1))
+    visits = ConnectionRegistry(MemoryStorage(), Settings(max_streams=2, max_runs_per_minute=1))
     ann, bob = Principal("ann"), Principal("bob")
     first, _ = visits.enter(ann), visits.enter(ann)
     with pytest.raises(TooManyStreams):
@@ -189,11 +190,9 @@ def test_an_owner_has_a_share_of_the_runs(told: dict[str, Any], most: int) -> No
     assert Settings(**told).runs_per_owner == most
 
 
-def test_every_layer_has_the_same_defaults() -> None:
-    here, supervisor, store = Settings(auth="keys"), Limits(), StoreSettings()
-    assert supervisor.runs_per_owner == here.runs_per_owner == settings_of({}).runs_per_owner
-    assert (supervisor.runs, supervisor.hold) == (here.max_runs, here.hold)
-    assert (store.lease_seconds, store.queue_seconds) == (here.lease, here.queue)
+def test_every_layer_has_the_same_settings() -> None:
+    assert mobox.server.Settings is mobox.storage.Settings is Settings
+    assert Settings(auth="keys").runs_per_owner == settings_of({}).runs_per_owner
 
 
 # Who may stay

@@ -30,7 +30,7 @@ from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.app import create_app, open_services
 from mobox.server.runs.reader import Cursor, parse_cursor
 from mobox.server.services import Services
-from mobox.server.settings import OWNER, Settings
+from mobox.settings import OWNER, Settings
 from mobox.storage.log import Run
 from server.app_client import answered, app_client, begin, say
 from server.live_server import AGENTS, message

@@ -10,7 +10,7 @@ import pytest
 
 from mobox.events import Done, InputRequest, Paused, Start, Text, TextEnd
 from mobox.server.app import create_app, open_services
-from mobox.server.settings import Settings
+from mobox.settings import Settings
 from server.app_client import begin, say
 from server.live_server import AGENTS
 from server.serving import client_of

@@ -17,13 +17,12 @@ from support.valkey_server import Valkey
 from support.waiting import wait_until
 
 NOBODY_LOOKS = """
-from functools import partial
+from msgspec.structs import replace
 
-import mobox.server.app as opening
-import mobox.supervisor as supervisor
+import mobox.cli.serve as command
 
-opening.StoreSettings = partial(opening.StoreSettings, poll_seconds=3600)
-opening.Limits = partial(supervisor.Limits, look=3600)
+read = command.read_settings
+command.read_settings = lambda *given: replace(read(*given), poll_seconds=3600, look=3600)
 """
 """What a server loads before all else."""
 

@@ -16,8 +16,8 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from mobox.server.app import create_app, open_services
-from mobox.server.settings import Settings
 from mobox.server.website import FOLDER, Website
+from mobox.settings import Settings
 from server.live_server import AGENTS
 
 PAGE = '<!doctype html><head><base href="/" /><link href="./icon.svg"></head>'

@@ -36,7 +36,7 @@ DO: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {"write": write, "hear
 
 
 async def main(url: str, redis_url: str, runs: int) -> None:
-    store = await open_storage(url, Settings(lease_seconds=3600), redis_url)
+    store = await open_storage(url, Settings(lease=3600), redis_url)
     begun = [await begin(store, submit(chat_id=f"c{n}")) for n in range(runs)]
     print(*(run.id for run in begun), flush=True)
     while command := (await asyncio.to_thread(sys.stdin.readline)).split():

@@ -61,7 +61,7 @@ from mobox.storage.chats import Chats, NamedRequest
 from mobox.storage.keys import Keys
 from mobox.storage.log import PAGE, ClientRequest, Log, RawLine, Run, RunId
 
-SETTINGS = Settings(poll_seconds=3600, lease_seconds=3600)  # no poll helps a wake-up that was lost
+SETTINGS = Settings(poll_seconds=3600, lease=3600)  # no poll helps a wake-up that was lost
 SECONDS = 60  # only a test that hangs takes so long
 
 S = TypeVar("S", bound=Storage)

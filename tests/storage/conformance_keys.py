@@ -37,7 +37,7 @@ class KeysConformance(Conformance):
 
     @pytest.fixture
     async def store(self, tmp_path: Path, clock: Clock) -> AsyncIterator[Storage]:
-        settings = Settings(lease_seconds=3600, clock=clock)
+        settings = Settings(lease=3600, clock=clock)
         async with opened(lambda: self.open(tmp_path, settings)) as (store,):
             yield store
 

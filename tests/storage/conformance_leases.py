@@ -25,7 +25,7 @@ class LeasesConformance(Conformance):
 
     async def test_the_lease_of_a_store_that_is_gone_runs_out(self, tmp_path: Path) -> None:
         clock = Clock()
-        async with self.opened(tmp_path, Settings(clock=clock, lease_seconds=3600)) as (one, two):
+        async with self.opened(tmp_path, Settings(clock=clock, lease=3600)) as (one, two):
             run = await begin(one)
             await say(one, run, *BEGINNING)
             assert await two.expired() == []
@@ -41,7 +41,7 @@ class LeasesConformance(Conformance):
 
     async def test_a_store_renews_the_leases_it_has_and_no_others(self, tmp_path: Path) -> None:
         clock = Clock()
-        settings = Settings(clock=clock, lease_seconds=0.03)  # renewed every hundredth second
+        settings = Settings(clock=clock, lease=0.03)  # renewed every hundredth second
         async with self.opened(tmp_path, settings) as (one, two):
             kept, let_go = await begin(one), await begin(one, submit(chat_id="other"))
             await one.queue(let_go.id, let_go.epoch)

@@ -43,7 +43,7 @@ async def test_leases_last_until_the_database_has_been_there_for_as_long_as_one_
     found = await expired_runs(connection, None, decade)
     assert found == [], "the server was started meanwhile"
     await connection.close()
-    other = await PostgresStorage.open(url, Settings(lease_seconds=0.2))
+    other = await PostgresStorage.open(url, Settings(lease=0.2))
     async with asyncio.timeout(SECONDS):
         while await given_up(other) != [silent.id]:
             pass  # an answer that comes late says nothing

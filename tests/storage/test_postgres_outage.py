@@ -27,9 +27,9 @@ from support.postgres_server import Databases, PostgresServer, running_postgres
 from support.waiting import until_async
 
 SECONDS = 120  # only a test that hangs takes so long
-HASTY = Settings(busy_seconds=1, lease_seconds=3600, poll_seconds=0.05)
+HASTY = Settings(busy_seconds=1, lease=3600, poll_seconds=0.05)
 """Who waits for a second at most, and asks again, because this machine may be busy."""
-CALM = Settings(busy_seconds=60, lease_seconds=3600)
+CALM = Settings(busy_seconds=60, lease=3600)
 
 
 class Mortal:

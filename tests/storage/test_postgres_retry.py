@@ -18,7 +18,7 @@ from mobox.storage.retry import retry_while_unavailable
 from storage.conformance import SECONDS, begin, same, say, words
 from support.postgres_server import Databases
 
-CALM = Settings(busy_seconds=3600, lease_seconds=3600, poll_seconds=3600)
+CALM = Settings(busy_seconds=3600, lease=3600, poll_seconds=3600)
 FULL_THEN_BUSY = """
 CREATE SEQUENCE public.tries;
 CREATE FUNCTION public.refuse() RETURNS TRIGGER LANGUAGE plpgsql AS $$
@@ -88,7 +88,7 @@ async def test_store_that_cannot_renew_leases_appends_and_retries(
 ) -> None:
     monkeypatch.setattr(writer, "_RENEW_AGAIN", 0.05)
     url = await postgres.blank()
-    store = await PostgresStorage.open(url, Settings(busy_seconds=3600, lease_seconds=0.2))
+    store = await PostgresStorage.open(url, Settings(busy_seconds=3600, lease=0.2))
     run = await begin(store)
     connection = await asyncpg.connect(url)
     await connection.execute(NO_LEASE)
@@ -114,7 +114,7 @@ async def test_abandoned_query_is_cancelled_on_the_server(
     postgres: Databases,
 ) -> None:
     url = await postgres.blank()
-    store = await PostgresStorage.open(url, Settings(busy_seconds=3, lease_seconds=3600))
+    store = await PostgresStorage.open(url, Settings(busy_seconds=3, lease=3600))
     run = await retry_while_unavailable(begin, store)
     connection, watching = await asyncpg.connect(url), await asyncpg.connect(url)
 

@@ -23,9 +23,9 @@ from storage.conformance import BEGINNING, DONE, ENDING, SECONDS, begin, say, su
 from support.postgres_gate import Gate, gated
 from support.postgres_server import Databases
 
-ENDLESS = Settings(busy_seconds=3600, lease_seconds=3600, poll_seconds=3600)
+ENDLESS = Settings(busy_seconds=3600, lease=3600, poll_seconds=3600)
 """Who waits, waits for ever."""
-HASTY = Settings(busy_seconds=1.5, lease_seconds=3600, poll_seconds=3600)
+HASTY = Settings(busy_seconds=1.5, lease=3600, poll_seconds=3600)
 ROWS = 60
 
 

@@ -31,8 +31,8 @@ from storage.conformance import (
 from support.valkey_server import Valkey
 from support.waiting import until
 
-NEWS_ONLY = Settings(poll_seconds=3600, lease_seconds=3600)
-WATCHFUL = Settings(poll_seconds=0.02, lease_seconds=3600)
+NEWS_ONLY = Settings(poll_seconds=3600, lease=3600)
+WATCHFUL = Settings(poll_seconds=0.02, lease=3600)
 
 
 class Stage:
@@ -173,7 +173,7 @@ async def test_a_channel_is_named_after_its_database_and_a_prefix(
     for _ in range(2):
         async with AsyncExitStack() as stack:
             before = valkey.channels
-            await Stage(tmp_path, stack).two(valkey.url, Settings(channel_prefix="team:a"))
+            await Stage(tmp_path, stack).two(valkey.url, Settings(redis_prefix="team:a"))
             names.extend({*valkey.channels} - {*before})
         await until(lambda: names[-1] not in valkey.channels)
     assert len(names) == 2

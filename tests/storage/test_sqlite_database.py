@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from mobox.errors import DatabaseTooNew, StorageError
+from mobox.settings import now_ms
 from mobox.storage import MemoryStorage, Settings, SqliteStorage, open_storage
 from mobox.storage.schema import Migration
-from mobox.storage.settings import now_ms
 from mobox.storage.sqlite import reads, retention, turns
 from mobox.storage.sqlite.database import connect, migrate, migrations, open_database
 from storage.conformance import ids_of, turn

@@ -49,7 +49,7 @@ Stores: TypeAlias = AbstractAsyncContextManager[list[SqliteStorage]]
 
 def two_stores(path: Path, settings: Settings | None = None) -> Stores:
     """Two stores on one file, as two processes have them."""
-    settings = settings or Settings(poll_seconds=0.01, lease_seconds=3600)
+    settings = settings or Settings(poll_seconds=0.01, lease=3600)
     return opened(lambda: SqliteStorage.open(path, settings), 2)
 
 
@@ -226,7 +226,7 @@ async def test_a_job_that_cannot_be_done_fails_alone(path: Path) -> None:
 async def test_a_commit_that_fails_fails_all_that_is_in_it_and_the_next_one_works(
     path: Path,
 ) -> None:
-    store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease_seconds=3600))
+    store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease=3600))
     run = await begin(store)
     with sqlite3.connect(path, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -240,7 +240,7 @@ async def test_a_commit_that_fails_fails_all_that_is_in_it_and_the_next_one_work
 
 
 async def test_append_waits_for_a_locked_file(path: Path) -> None:
-    store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease_seconds=3600))
+    store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease=3600))
     run = await begin(store)
     with sqlite3.connect(path, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -256,7 +256,7 @@ async def test_append_waits_for_a_locked_file(path: Path) -> None:
 
 
 async def test_a_file_that_stays_locked_keeps_no_store_from_closing(path: Path) -> None:
-    store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease_seconds=3600))
+    store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease=3600))
     run = await begin(store)
     with sqlite3.connect(path, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")

@@ -22,9 +22,10 @@ from mobox.capture.process import Patience, ProcessExecution, job_of
 from mobox.events import Done, Error, InputRequest, Paused, StreamEvent, TextDelta
 from mobox.events.turn import Action, Answer, PromptText, Request, Turn, UserMessage
 from mobox.sandbox import get_sandbox
-from mobox.storage import Settings, Storage, open_storage
+from mobox.settings import Settings
+from mobox.storage import Storage, open_storage
 from mobox.storage.log import Run
-from mobox.supervisor import Limits, Supervisor
+from mobox.supervisor import Supervisor
 from support.grammar_log import legal_log
 from support.waiting import until
 
@@ -33,11 +34,11 @@ T = TypeVar("T")
 LIMIT = 60
 """Seconds in which anything here should long have happened."""
 HASTY = Patience(message=0.2, term=0.5, kill=LIMIT)
-SETTINGS = Settings(poll_seconds=0.02, lease_seconds=3600)
-QUIET = Limits(look=3600, sweep=3600, notice=3600)
+SETTINGS = Settings(poll_seconds=0.02, lease=3600)
+QUIET = Settings(look=3600, sweep=3600, notice=3600)
 """Nobody looks around by himself, a process that waits is kept for ten minutes, and one that starts
 slowly is not told of."""
-IMPATIENT = Limits(look=3600, sweep=3600, notice=3600, hold=0.01)
+IMPATIENT = Settings(look=3600, sweep=3600, notice=3600, hold=0.01)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -153,7 +154,7 @@ async def staged(
     folder: Path,
     *agents: Agent,
     url: str | None = None,
-    limits: Limits = QUIET,
+    limits: Settings = QUIET,
     settings: Settings = SETTINGS,
     patience: Patience = HASTY,
     redis_url: str = "",

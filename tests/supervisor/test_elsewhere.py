@@ -24,9 +24,8 @@ from mobox.events import (
     ToolUseStart,
 )
 from mobox.events.turn import Answer
-from mobox.storage import Settings
+from mobox.settings import Settings
 from mobox.storage.log import Run
-from mobox.supervisor import Limits
 from supervisor.stage import (
     QUIET,
     SETTINGS,
@@ -44,7 +43,7 @@ from support.clocks import Clock
 from support.valkey_server import Valkey
 from support.waiting import until
 
-NEWS_ONLY = Settings(poll_seconds=3600, lease_seconds=3600)
+NEWS_ONLY = Settings(poll_seconds=3600, lease=3600)
 
 
 pytestmark = pytest.mark.usefixtures("clean")
@@ -76,7 +75,7 @@ async def two(
     stack: AsyncExitStack,
     folder: Path,
     agent: Agent,
-    limits: Limits = QUIET,
+    limits: Settings = QUIET,
     settings: Settings = SETTINGS,
 ) -> tuple[Stage, Stage]:
     """Two servers on one database and one folder."""
@@ -92,7 +91,7 @@ async def test_a_run_is_stopped_by_a_request_to_another_server(
     tmp_path: Path, sleeper: Agent
 ) -> None:
     async with AsyncExitStack() as stack:
-        limits = Limits(look=0.02, sweep=3600)
+        limits = Settings(look=0.02, sweep=3600)
         here, elsewhere = await two(stack, tmp_path, sleeper, limits)
         begun = await here.begin()
         await here.told("ready")
@@ -234,7 +233,7 @@ async def test_an_agent_that_goes_on_by_itself_is_cancelled_where_its_chat_has_g
 
 async def test_a_run_whose_server_died_is_ended_by_another(tmp_path: Path, sleeper: Agent) -> None:
     clock = Clock()
-    settings = Settings(clock=clock, lease_seconds=3600, poll_seconds=0.02)
+    settings = Settings(clock=clock, lease=3600, poll_seconds=0.02)
     async with AsyncExitStack() as stack:
         dead, alive = await two(stack, tmp_path, sleeper, settings=settings)
         lost = (await dead.store.begin_turn("ann", submit(), "sleeper", "emitted")).run
@@ -266,7 +265,7 @@ async def test_a_log_that_cannot_be_read_keeps_no_other_run_from_its_end(
     tmp_path: Path, sleeper: Agent
 ) -> None:
     clock = Clock()
-    settings = Settings(clock=clock, lease_seconds=3600, poll_seconds=0.02)
+    settings = Settings(clock=clock, lease=3600, poll_seconds=0.02)
     async with staged(tmp_path, sleeper, settings=settings) as stage:
         requests = [submit(chat_id=chat_id) for chat_id in ("broken", "whole")]
         begun = [await stage.store.begin_turn("ann", r, "sleeper", "emitted") for r in requests]
@@ -292,7 +291,7 @@ async def test_a_run_that_cannot_be_ended_keeps_no_process_that_is_not_wanted_an
     tmp_path: Path, asker: Agent
 ) -> None:
     clock = Clock()
-    settings = Settings(clock=clock, lease_seconds=3600, poll_seconds=0.02)
+    settings = Settings(clock=clock, lease=3600, poll_seconds=0.02)
     async with AsyncExitStack() as stack:
         here, elsewhere = await two(stack, tmp_path, asker, settings=settings)
         begun = await here.begin()
@@ -311,7 +310,7 @@ async def test_a_run_that_cannot_be_ended_keeps_no_process_that_is_not_wanted_an
 
 async def test_only_one_of_many_reapers_ends_a_run(tmp_path: Path, sleeper: Agent) -> None:
     clock = Clock()
-    settings = Settings(clock=clock, lease_seconds=3600, poll_seconds=0.02)
+    settings = Settings(clock=clock, lease=3600, poll_seconds=0.02)
     async with AsyncExitStack() as stack:
         one, other = await two(stack, tmp_path, sleeper, settings=settings)
         lost = (await one.store.begin_turn("ann", submit(), "sleeper", "emitted")).run
@@ -325,7 +324,7 @@ async def test_a_leg_that_is_late_is_not_lost_to_its_own_server(
     tmp_path: Path, sleeper: Agent
 ) -> None:
     clock = Clock()
-    settings = Settings(clock=clock, lease_seconds=3600)
+    settings = Settings(clock=clock, lease=3600)
     async with staged(tmp_path, sleeper, settings=settings) as stage:
         begun = await stage.begin()
         await stage.told("ready")
@@ -338,7 +337,7 @@ async def test_a_leg_that_is_late_is_not_lost_to_its_own_server(
 
 async def test_an_agent_dies_whose_run_is_somebody_elses(tmp_path: Path, sleeper: Agent) -> None:
     clock = Clock()
-    settings = Settings(clock=clock, lease_seconds=3600, poll_seconds=0.02)
+    settings = Settings(clock=clock, lease=3600, poll_seconds=0.02)
     async with AsyncExitStack() as stack:
         here, elsewhere = await two(stack, tmp_path, sleeper, settings=settings)
         begun = await here.begin()
@@ -353,7 +352,7 @@ async def test_an_agent_dies_whose_run_is_somebody_elses(tmp_path: Path, sleeper
 
 # A database that cannot be written
 
-LOCKED = Settings(poll_seconds=0.02, lease_seconds=3600, busy_seconds=0)
+LOCKED = Settings(poll_seconds=0.02, lease=3600, busy_seconds=0)
 
 
 class Hold:
@@ -452,8 +451,8 @@ async def test_who_looks_around_goes_on_when_the_store_is_back(
     tmp_path: Path, sleeper: Agent, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = Clock()
-    settings = Settings(clock=clock, lease_seconds=3600, poll_seconds=0.02, busy_seconds=0)
-    limits = Limits(look=0.01, sweep=0.01)
+    settings = Settings(clock=clock, lease=3600, poll_seconds=0.02, busy_seconds=0)
+    limits = Settings(look=0.01, sweep=0.01)
     async with staged(tmp_path, sleeper, limits=limits, settings=settings) as stage:
         lost = (await stage.store.begin_turn("ann", submit(), "sleeper", "emitted")).run
         with Lock(tmp_path) as lock:

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from mobox.capture.catalog import Agent
 from mobox.events import InputRequest, InputResponse, StreamEvent, ToolResult
 from mobox.events.turn import Answer, ContextItem, Frontend, FrontendTool
+from mobox.settings import Settings
 from mobox.storage.log import ClientRequest
-from mobox.supervisor import Limits
 from supervisor.stage import (
     IMPATIENT,
     QUIET,
@@ -64,7 +64,7 @@ def results_in(events: list[StreamEvent]) -> list[ToolResult]:
 @HELD_OR_NOT
 @both_stores
 async def test_a_tool_of_the_page_is_called(
-    tmp_path: Path, caller: Agent, limits: Limits, store: str
+    tmp_path: Path, caller: Agent, limits: Settings, store: str
 ) -> None:
     url = url_of(store, tmp_path)
     async with staged(tmp_path, caller, limits=limits, url=url) as stage:
@@ -90,7 +90,7 @@ async def test_a_tool_of_the_page_is_called(
 
 @HELD_OR_NOT
 async def test_who_answers_by_other_means_leaves_the_page_as_it_was(
-    tmp_path: Path, caller: Agent, limits: Limits
+    tmp_path: Path, caller: Agent, limits: Settings
 ) -> None:
     async with staged(tmp_path, caller, limits=limits) as stage:
         begun = await stage.begin(CALLED)
@@ -111,7 +111,7 @@ async def test_a_page_that_tells_nothing_of_itself_has_nothing(
 
 @HELD_OR_NOT
 async def test_a_result_that_comes_with_a_new_message_is_kept(
-    tmp_path: Path, caller: Agent, limits: Limits
+    tmp_path: Path, caller: Agent, limits: Settings
 ) -> None:
     async with staged(tmp_path, caller, limits=limits) as stage:
         first = await stage.begin(CALLED)
@@ -128,7 +128,7 @@ async def test_a_result_that_comes_with_a_new_message_is_kept(
 
 @HELD_OR_NOT
 async def test_a_call_that_nobody_answered_is_interrupted(
-    tmp_path: Path, caller: Agent, limits: Limits
+    tmp_path: Path, caller: Agent, limits: Settings
 ) -> None:
     async with staged(tmp_path, caller, limits=limits) as stage:
         first = await stage.begin(CALLED)

@@ -15,7 +15,7 @@ from mobox.supervisor.poll_loop import PollLoop
 from mobox.supervisor.reaper import AT_ONCE, Reaper
 from supervisor.stage import submit
 
-LOSING = Settings(queue_seconds=0)  # what is left to others is lost at once
+LOSING = Settings(queue=0)  # what is left to others is lost at once
 
 
 async def test_who_ends_what_was_lost_looks_around_meanwhile() -> None:

@@ -13,7 +13,7 @@ import pytest
 from mobox.capture.catalog import Agent
 from mobox.emitter import emit_status
 from mobox.events import Done, Error, Raw
-from mobox.supervisor import Limits
+from mobox.settings import Settings
 from supervisor.functions import Events, lived
 from supervisor.stage import (
     IMPATIENT,
@@ -188,7 +188,7 @@ def test_a_status_of_its_own_was_understood(tmp_path: Path) -> None:
 @both_stores
 @pytest.mark.parametrize("limits", [QUIET, IMPATIENT], ids=["held", "let go"])
 async def test_what_was_understood_before_an_answer_counts(
-    tmp_path: Path, store: str, limits: Limits, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, store: str, limits: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     code = """
         if not read_turn().resume:

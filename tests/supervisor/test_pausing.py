@@ -22,8 +22,8 @@ from mobox.events import (
 from mobox.events.message import Message
 from mobox.events.turn import Answer, Decision
 from mobox.formatters import format_all, get_formatter
+from mobox.settings import Settings
 from mobox.storage.log import Run
-from mobox.supervisor import Limits
 from supervisor.stage import (
     IMPATIENT,
     QUIET,
@@ -109,7 +109,7 @@ def processes(stage: Stage) -> int:
 @HELD_OR_NOT
 @pytest.mark.parametrize("decision", ["approved", "denied"])
 async def test_an_answer_lets_the_run_go_on(
-    tmp_path: Path, url: str, asker: Agent, limits: Limits, decision: str
+    tmp_path: Path, url: str, asker: Agent, limits: Settings, decision: str
 ) -> None:
     async with staged(tmp_path, asker, url=url, limits=limits) as stage:
         begun = await stage.begin()
@@ -144,7 +144,7 @@ async def test_an_answer_lets_the_run_go_on(
 @both_stores
 @HELD_OR_NOT
 async def test_of_two_answers_at_once_one_counts(
-    tmp_path: Path, url: str, asker: Agent, limits: Limits
+    tmp_path: Path, url: str, asker: Agent, limits: Settings
 ) -> None:
     async with staged(tmp_path, asker, url=url, limits=limits) as stage:
         begun = await stage.begin()
@@ -180,7 +180,7 @@ async def test_what_nobody_asked_is_not_answered(tmp_path: Path, url: str, asker
 async def test_an_answer_that_comes_when_the_process_is_let_go_is_heard(
     tmp_path: Path, url: str, asker: Agent, hold: float
 ) -> None:
-    limits = Limits(look=3600, sweep=3600, hold=hold)
+    limits = Settings(look=3600, sweep=3600, hold=hold)
     async with staged(tmp_path, asker, url=url, limits=limits) as stage:
         begun = await stage.begin()
         await stage.until_it_waits(begun)
@@ -303,7 +303,7 @@ async def test_who_answers_before_the_agent_pauses_does_not_let_it_wait(
 
 @HELD_OR_NOT
 async def test_a_run_that_asks_two_things_waits_for_both(
-    tmp_path: Path, url: str, limits: Limits
+    tmp_path: Path, url: str, limits: Settings
 ) -> None:
     code = """
         turn = read_turn()
@@ -500,7 +500,7 @@ async def test_an_agent_that_is_gone_cannot_be_told_but_may_come_back(
 @both_stores
 @HELD_OR_NOT
 async def test_a_new_message_cancels_what_waits(
-    tmp_path: Path, url: str, asker: Agent, limits: Limits
+    tmp_path: Path, url: str, asker: Agent, limits: Settings
 ) -> None:
     async with staged(tmp_path, asker, url=url, limits=limits) as stage:
         first = await stage.begin()
@@ -545,7 +545,7 @@ async def test_an_answer_and_a_new_message_at_once_leave_one_run(
 @both_stores
 @HELD_OR_NOT
 async def test_stop_ends_a_run_that_waits(
-    tmp_path: Path, url: str, asker: Agent, limits: Limits
+    tmp_path: Path, url: str, asker: Agent, limits: Settings
 ) -> None:
     async with staged(tmp_path, asker, url=url, limits=limits) as stage:
         begun = await stage.begin()
@@ -586,7 +586,7 @@ async def test_a_crash_while_it_waits_ends_the_run(tmp_path: Path, url: str) -> 
 
 @HELD_OR_NOT
 async def test_a_chat_that_waits_can_be_deleted(
-    tmp_path: Path, url: str, asker: Agent, limits: Limits
+    tmp_path: Path, url: str, asker: Agent, limits: Settings
 ) -> None:
     async with staged(tmp_path, asker, url=url, limits=limits) as stage:
         begun = await stage.begin()
@@ -603,7 +603,7 @@ async def test_a_chat_that_waits_can_be_deleted(
 async def test_who_waits_for_a_person_makes_room_for_others(
     tmp_path: Path, url: str, asker: Agent
 ) -> None:
-    limits = Limits(runs=1, look=3600, sweep=3600)
+    limits = Settings(max_runs=1, look=3600, sweep=3600)
     async with staged(tmp_path, asker, url=url, limits=limits) as stage:
         first = await stage.begin()
         await stage.until_it_waits(first)
@@ -614,7 +614,7 @@ async def test_who_waits_for_a_person_makes_room_for_others(
             assert text_of(await stage.answered(begun)) == "May I? approved"
 
 
-TWO_EACH = Limits(runs=3, runs_per_owner=2, look=3600, sweep=3600)
+TWO_EACH = Settings(max_runs=3, max_runs_per_owner=2, look=3600, sweep=3600)
 
 
 async def waiting(stage: Stage, chat_id: str, owner: str = "ann") -> Run:
@@ -657,7 +657,7 @@ async def test_the_place_of_a_run_that_was_answered_is_not_taken_by_its_name(
     tmp_path: Path, url: str
 ) -> None:
     agent = write_agent(tmp_path / "asker", 'ask("Sure?", id="r1")\nwait_for("nothing")')
-    limits = Limits(runs=1, hold=0.01, look=3600, sweep=3600)
+    limits = Settings(max_runs=1, hold=0.01, look=3600, sweep=3600)
     async with staged(tmp_path, agent, url=url, limits=limits) as stage:
         begun = await stage.begin()
         await stage.until_it_waits(begun)
@@ -673,7 +673,7 @@ async def test_the_place_of_a_run_that_was_answered_is_not_taken_by_its_name(
 async def test_what_is_being_let_go_when_the_server_ends_waits_on(
     tmp_path: Path, url: str, lingerer: Agent
 ) -> None:
-    limits = Limits(look=3600, sweep=3600, hold=0.01, drain=0.01)
+    limits = Settings(look=3600, sweep=3600, hold=0.01, drain=0.01)
     async with staged(tmp_path, lingerer, url=url, limits=limits) as stage:
         begun = await stage.begin()
         await stage.told("told")

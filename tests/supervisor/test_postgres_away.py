@@ -10,9 +10,8 @@ import pytest
 
 from mobox.errors import StorageUnavailable
 from mobox.events import Done, Start
-from mobox.storage import Settings
+from mobox.settings import Settings
 from mobox.storage.retry import retry_while_unavailable
-from mobox.supervisor import Limits
 from supervisor.stage import run, staged, submit, text_of, write_agent
 from support.postgres_gate import gated
 from support.postgres_server import Databases, running_postgres
@@ -27,7 +26,7 @@ while not (state / "enough").exists():
 emit_text(f"{n} of {n}")
 emit_done()
 """
-WATCHFUL = Limits(look=0.05, sweep=0.05)
+WATCHFUL = Settings(look=0.05, sweep=0.05)
 """Who looks all the time whether there is something to end."""
 STORE = Settings(busy_seconds=1, poll_seconds=0.05)
 
@@ -98,7 +97,7 @@ async def test_a_run_that_is_begun_is_left_to_others_when_the_database_is_back(
 ) -> None:
     agent = write_agent(tmp_path / "agents" / "counting", COUNTING)
     url = await postgres.blank()
-    only_begins = Limits(runs=0, look=3600, sweep=3600)
+    only_begins = Settings(execute="workers", look=3600, sweep=3600)
     async with staged(tmp_path, agent, url=url, limits=only_begins, settings=STORE) as stage:
         database = await asyncpg.connect(url)
         await database.execute(SLOW)
@@ -120,7 +119,7 @@ async def test_a_run_can_be_stopped_while_its_history_cannot_be_read(
 ) -> None:
     agent = write_agent(tmp_path / "agents" / "counting", COUNTING)
     url, gate = await gated(postgres)
-    only_here = Limits(look=3600, sweep=3600)
+    only_here = Settings(look=3600, sweep=3600)
     async with staged(tmp_path, agent, url=url, limits=only_here, settings=STORE) as stage:
         told = ("ann", submit("before", "m0"), agent.id, agent.framework)
         before = (await retry_while_unavailable(stage.store.begin_turn, *told)).run

@@ -13,9 +13,8 @@ from mobox.capture.catalog import Agent
 from mobox.errors import TooManyRuns
 from mobox.events import Done, Start
 from mobox.events.turn import ContextItem, Frontend
-from mobox.storage import Settings
+from mobox.settings import Settings
 from mobox.storage.log import ClientRequest, Run
-from mobox.supervisor import Limits
 from supervisor.stage import (
     Stage,
     approved,
@@ -29,9 +28,9 @@ from supervisor.stage import (
 )
 from support.waiting import until
 
-WEB = Limits(runs=0, look=0.02, sweep=0.02)
-WORKER = Limits(look=0.02, sweep=0.02)
-Enter = Callable[[AsyncExitStack, Agent, Limits], Awaitable[Stage]]
+WEB = Settings(execute="workers", look=0.02, sweep=0.02)
+WORKER = Settings(look=0.02, sweep=0.02)
+Enter = Callable[[AsyncExitStack, Agent, Settings], Awaitable[Stage]]
 ALONE = """
     import pathlib
     before = state / "pid"
@@ -70,7 +69,7 @@ def sleeper(tmp_path: Path) -> Agent:
 def enter(tmp_path: Path, shared_url: str) -> Enter:
     """Lets one more process work on the database."""
 
-    async def enter(stack: AsyncExitStack, agent: Agent, limits: Limits) -> Stage:
+    async def enter(stack: AsyncExitStack, agent: Agent, limits: Settings) -> Stage:
         staging = staged(tmp_path, agent, url=shared_url, limits=limits)
         return await stack.enter_async_context(staging)
 
@@ -220,13 +219,13 @@ async def test_a_run_for_which_nobody_has_room_ends_and_says_so(
     tmp_path: Path, sleeper: Agent
 ) -> None:
     now = 1_000_000
-    settings = Settings(clock=lambda: now, queue_seconds=60, lease_seconds=3600, poll_seconds=0.02)
+    settings = Settings(clock=lambda: now, queue=60, lease=3600, poll_seconds=0.02)
     async with AsyncExitStack() as stack:
         web, worker = [
             await stack.enter_async_context(
                 staged(tmp_path, sleeper, limits=limits, settings=settings)
             )
-            for limits in (WEB, Limits(runs=1, look=0.02, sweep=3600))
+            for limits in (WEB, Settings(max_runs=1, look=0.02, sweep=3600))
         ]
         executed = await web.begin(submit(chat_id="c1"))
         await at_work(worker, 1)
@@ -242,7 +241,7 @@ async def test_nobody_claims_more_than_there_are_seats(sleeper: Agent, enter: En
     async with AsyncExitStack() as stack:
         web = await enter(stack, sleeper, WEB)
         begun = [await web.begin(submit(chat_id=f"c{n}")) for n in range(3)]
-        one = Limits(runs=1, look=0.02, sweep=3600)
+        one = Settings(max_runs=1, look=0.02, sweep=3600)
         worker = await enter(stack, sleeper, one)
         for count, each in enumerate(begun, 1):
             await at_work(worker, count)
@@ -258,7 +257,7 @@ async def test_an_owner_with_too_many_runs_keeps_nobody_else_waiting(
         web = await enter(stack, sleeper, WEB)
         anns = [await web.begin(submit(chat_id=f"a{n}")) for n in range(3)]
         bobs = await web.begin(submit(chat_id="b"), owner="bob")
-        limits = Limits(runs=5, runs_per_owner=1, look=0.02, sweep=3600)
+        limits = Settings(max_runs=5, max_runs_per_owner=1, look=0.02, sweep=3600)
         worker = await enter(stack, sleeper, limits)
         await at_work(worker, 2)
         assert worker.supervisor.running == 2
@@ -273,7 +272,7 @@ async def test_who_claims_for_an_owner_lets_nobody_elses_process_go(
 ) -> None:
     async with AsyncExitStack() as stack:
         web = await enter(stack, asker, WEB)
-        limits = Limits(runs=3, runs_per_owner=2, look=0.02, sweep=3600)
+        limits = Settings(max_runs=3, max_runs_per_owner=2, look=0.02, sweep=3600)
         worker = await enter(stack, asker, limits)
         bobs = await web.begin(submit(chat_id="b"), owner="bob")
         await web.until_it_waits(bobs)
@@ -288,10 +287,12 @@ async def test_an_owner_leaves_no_more_to_others_than_one_may_have(
     sleeper: Agent, enter: Enter
 ) -> None:
     async with AsyncExitStack() as stack:
-        web = await enter(stack, sleeper, Limits(runs=0, runs_per_owner=2, look=0.02))
+        web = await enter(
+            stack, sleeper, Settings(execute="workers", max_runs_per_owner=2, look=0.02)
+        )
         other = await enter(stack, sleeper, WEB)
         executed = await other.begin(submit(chat_id="c1"))
-        worker = await enter(stack, sleeper, Limits(runs=1, look=0.02, sweep=3600))
+        worker = await enter(stack, sleeper, Settings(max_runs=1, look=0.02, sweep=3600))
         await at_work(worker, 1)
         asked = [web.begin(submit(chat_id=chat, key=chat)) for chat in ("c2", "c3")]
         came = await asyncio.gather(*asked, return_exceptions=True)
@@ -312,7 +313,7 @@ async def test_one_that_waits_makes_room_for_one_that_is_claimed(
 ) -> None:
     async with AsyncExitStack() as stack:
         web = await enter(stack, asker, WEB)
-        await enter(stack, asker, Limits(runs=1, look=0.02, sweep=3600))
+        await enter(stack, asker, Settings(max_runs=1, look=0.02, sweep=3600))
         first = await web.begin(submit(chat_id="c1"))
         await web.until_it_waits(first)
         second = await web.begin(submit(chat_id="c2"))
@@ -341,9 +342,9 @@ async def test_a_silent_agent_dies_whose_run_is_somebody_elses(
     tmp_path: Path, sleeper: Agent
 ) -> None:
     now = 1_000_000
-    settings = Settings(clock=lambda: now, lease_seconds=3600, poll_seconds=0.02)
+    settings = Settings(clock=lambda: now, lease=3600, poll_seconds=0.02)
     async with AsyncExitStack() as stack:
-        quiet = Limits(look=3600, sweep=3600)
+        quiet = Settings(look=3600, sweep=3600)
         here = await stack.enter_async_context(
             staged(tmp_path, sleeper, limits=quiet, settings=settings)
         )
@@ -364,7 +365,7 @@ async def test_a_silent_agent_dies_whose_run_is_somebody_elses(
 async def test_somebody_looks_at_once_when_he_is_told(sleeper: Agent, enter: Enter) -> None:
     async with AsyncExitStack() as stack:
         web = await enter(stack, sleeper, WEB)
-        worker = await enter(stack, sleeper, Limits(look=3600, sweep=3600))
+        worker = await enter(stack, sleeper, Settings(look=3600, sweep=3600))
         begun = await web.begin()
         worker.supervisor.look_soon()
         await at_work(worker, 1)

@@ -20,8 +20,9 @@ from mobox.errors import (
 )
 from mobox.events import Error, Raw, Start, Status, ToolResult
 from mobox.events.turn import Action, Cut, Place, Request
+from mobox.settings import Settings
 from mobox.storage import open_storage
-from mobox.supervisor import Limits, Supervisor
+from mobox.supervisor import Supervisor
 from supervisor.stage import (
     QUIET,
     Stage,
@@ -115,7 +116,7 @@ async def test_a_turn_is_answered_by_its_agent(tmp_path: Path, url: str, echo: A
 async def test_a_request_that_comes_50_times_at_once_is_one_run(
     tmp_path: Path, url: str, echo: Agent
 ) -> None:
-    limits = Limits(runs=1, look=3600, sweep=3600)
+    limits = Settings(max_runs=1, look=3600, sweep=3600)
     async with staged(tmp_path, echo, url=url, limits=limits) as stage:
         sent = [stage.supervisor.begin("ann", submit(key="once")) for _ in range(50)]
         begun = await asyncio.gather(*sent)
@@ -161,7 +162,7 @@ async def test_while_a_run_goes_on_its_chat_takes_no_other(
 async def test_who_stops_and_asks_again_at_once_is_not_refused(
     tmp_path: Path, url: str, sleeper: Agent, echo: Agent
 ) -> None:
-    limits = Limits(runs=1, look=3600, sweep=3600)
+    limits = Settings(max_runs=1, look=3600, sweep=3600)
     async with staged(tmp_path, sleeper, echo, url=url, limits=limits) as stage:
         first = await stage.begin()
         await stage.told("ready")
@@ -288,7 +289,7 @@ async def test_history_is_valid_wherever_a_run_broke_off(tmp_path: Path, url: st
 async def test_who_has_enough_runs_may_not_begin_another(
     tmp_path: Path, url: str, sleeper: Agent
 ) -> None:
-    limits = Limits(runs=3, runs_per_owner=2, look=3600, sweep=3600)
+    limits = Settings(max_runs=3, max_runs_per_owner=2, look=3600, sweep=3600)
     async with staged(tmp_path, sleeper, url=url, limits=limits) as stage:
         own = [stage.begin(submit(chat_id=f"c{n}")) for n in range(5)]
         begun = await asyncio.gather(*own, return_exceptions=True)
@@ -442,7 +443,7 @@ async def test_who_does_not_listen_when_the_server_ends_is_killed(tmp_path: Path
             time.sleep(1)
     """
     agent = write_agent(tmp_path / "deaf", code)
-    limits = Limits(look=3600, sweep=3600, drain=0.1)
+    limits = Settings(look=3600, sweep=3600, drain=0.1)
     async with staged(tmp_path, agent, url=url, limits=limits) as stage:
         begun = await stage.begin()
         await stage.told("ready")

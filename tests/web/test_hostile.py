@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, expect
 
 from mobox.events import Done
 from mobox.events.turn import Action, PromptText, Request, UserMessage
-from mobox.server.settings import OWNER, Settings
+from mobox.settings import OWNER, Settings
 from mobox.storage import open_storage
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import Step, emit, prompt

@@ -1,4 +1,4 @@
-"""The `mobox` command: one module per subcommand, each with `add(subcommands)`."""
+"""The `mobox` command: a module for each subcommand, with `add(subcommands)`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from mobox import __version__
-from mobox.cli import convert, demo, keys, logs, prune, record, serve, worker
+from mobox.cli import convert, demo, keys, logs, prune, record, serve
 from mobox.errors import MoboxError
 
 
@@ -36,6 +36,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"mobox {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (serve, worker, convert, record, demo, logs, keys, prune):
+    for command in (serve, convert, record, demo, logs, keys, prune):
         command.add(commands)
     return parser

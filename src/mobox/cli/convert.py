@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -20,7 +20,7 @@ from mobox.parsers import EmittedParser, check_framework, frameworks
 from mobox.parsers.detection import LOOK_AT, NOT_UNDERSTOOD, Detector, is_unread
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    from mobox.cli.options import Commands
 
 READ = 64 * 1024
 AUTO = "auto"
@@ -73,28 +73,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 def listing() -> str:
     """The values of --from, --to and --profile, with broken plugins marked."""
-    sides = [("frameworks:", frameworks(), _framework), ("protocols:", protocols(), _protocol)]
-    lines = [[title, *map(line, names)] for title, names, line in sides]
-    return "\n".join(chain.from_iterable(lines))
+    lines = ["frameworks:", *(_listed(name, _framework) for name in frameworks())]
+    lines += ["protocols:", *(_listed(name, _protocol) for name in protocols())]
+    return "\n".join(lines)
+
+
+def _listed(name: str, describe: Callable[[str], str]) -> str:
+    try:
+        return f"  {describe(name)}"
+    except PluginError as error:
+        return f"  {name} BROKEN: {on_one_line(error.reason)}"
 
 
 def _framework(name: str) -> str:
-    try:
-        check_framework(name)
-    except PluginError as error:
-        return _broken(name, error)
-    return f"  {name}"
+    check_framework(name)
+    return name
 
 
 def _protocol(name: str) -> str:
-    try:
-        return f"  {name} ({', '.join(profiles_of(name))})"
-    except PluginError as error:
-        return _broken(name, error)
-
-
-def _broken(name: str, error: PluginError) -> str:
-    return f"  {name} BROKEN: {on_one_line(error.reason)}"
+    return f"{name} ({', '.join(profiles_of(name))})"
 
 
 def convert(
@@ -113,8 +110,7 @@ def convert(
     join = joining(formatter)
 
     def frames(entries: list[LogEntry]) -> bytes:
-        report(entries)
-        failures.extend(_not_understood(entries))
+        failures.extend(_report(entries))
         return sse.frame(join(entries, sse.BETWEEN))
 
     for data in reads:
@@ -148,17 +144,14 @@ def _detected(reads: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
     return framework or EmittedParser.framework, chain(first, reads)
 
 
-def _not_understood(entries: Iterable[LogEntry]) -> Iterator[Error]:
+def _report(entries: list[LogEntry]) -> Iterator[Error]:
+    """Print each line that could not be parsed; the errors are of a stream that was not at all."""
     for entry in entries:
-        if isinstance(entry.event, Error) and entry.event.code == NOT_UNDERSTOOD:
-            yield entry.event
-
-
-def report(entries: list[LogEntry]) -> None:
-    """Print a message for each line that could not be parsed; the log has it as RAW."""
-    for entry in entries:
-        if isinstance(entry.event, Raw) and entry.event.source and is_unread(entry.event):
-            _print_error(f"entry {entry.seq}: {on_one_line(entry.event.source)}")
+        event = entry.event
+        if isinstance(event, Raw) and event.source and is_unread(event):
+            _print_error(f"entry {entry.seq}: {on_one_line(event.source)}")
+        elif isinstance(event, Error) and event.code == NOT_UNDERSTOOD:
+            yield event
 
 
 def _print_error(message: str) -> None:

@@ -17,7 +17,7 @@ from mobox.capture.pipeline import Recorder
 from mobox.formatters import get_formatter
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    from mobox.cli.options import Commands
 
 FRAMEWORK = "claude"
 PROTOCOL = "ai-sdk"

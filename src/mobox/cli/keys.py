@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
-from mobox.cli.serve import server_packages
-from mobox.cli.storage_options import add_places, opened, read_places
-from mobox.errors import InvalidSetting
+from mobox.cli.options import STORAGE, add_settings, storage_settings, with_storage
+from mobox.errors import InvalidSetting, needs_extra
 from mobox.events.printable import printable
-from mobox.server.settings import Settings
+from mobox.settings import now_ms
 
 if TYPE_CHECKING:
+    from mobox.cli.options import Commands
     from mobox.storage import Storage
     from mobox.storage.keys import ApiKey
 
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
-    Work = Callable[[Storage, argparse.Namespace], Awaitable[None]]
 
 COLUMNS = ("id", "owner", "name", "scopes", "made", "used", "state")
 
@@ -45,30 +42,25 @@ def add(commands: Commands) -> None:
     old = actions.add_parser("revoke", help="revoke a key; its connections are closed within 5 s")
     old.add_argument("id", metavar="ID", help="id of the key, as listed")
     for action, work in ((new, _add), (every, _list), (old, _revoke)):
-        add_places(action)
+        add_settings(action, STORAGE)
         action.set_defaults(run=run, work=work)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the action, whether or not a server is running."""
-    settings = read_places(arguments)
+    settings = storage_settings(arguments)
     if settings.database == "memory:":
         raise InvalidSetting("database_url", "memory:", "other processes cannot read keys there")
     if arguments.work is _add:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     elif not (settings.database_url or (settings.data / "mobox.db").exists()):
         raise InvalidSetting("data", str(settings.data), "there is no database in this folder")
-    with server_packages("mobox keys"):
-        asyncio.run(_work(settings, arguments))
+    with needs_extra("server", "mobox keys"):
+        with_storage(settings, partial(arguments.work, arguments))
     return 0
 
 
-async def _work(settings: Settings, arguments: argparse.Namespace) -> None:
-    async with opened(settings) as storage:
-        await arguments.work(storage, arguments)
-
-
-async def _add(storage: Storage, arguments: argparse.Namespace) -> None:
+async def _add(arguments: argparse.Namespace, storage: Storage) -> None:
     from mobox.server.auth.keys import new_key
 
     key, secret = new_key(
@@ -84,7 +76,7 @@ async def _add(storage: Storage, arguments: argparse.Namespace) -> None:
     print("Keys are required by servers with --auth keys (MOBOX_AUTH).", file=sys.stderr)
 
 
-async def _list(storage: Storage, _arguments: argparse.Namespace) -> None:
+async def _list(_arguments: argparse.Namespace, storage: Storage) -> None:
     rows = [COLUMNS, *map(_row, await storage.keys())]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -92,7 +84,7 @@ async def _list(storage: Storage, _arguments: argparse.Namespace) -> None:
         print("  ".join(cells).rstrip())
 
 
-async def _revoke(storage: Storage, arguments: argparse.Namespace) -> None:
+async def _revoke(arguments: argparse.Namespace, storage: Storage) -> None:
     key = await storage.revoke_key(arguments.id)
     print(f"{key.id} is revoked; its open connections are closed within 5 seconds")
 
@@ -104,7 +96,6 @@ def _row(key: ApiKey) -> tuple[str, ...]:
 
 def _state(key: ApiKey) -> str:
     from mobox.server.auth.keys import is_live
-    from mobox.storage.settings import now_ms
 
     if key.revoked_at is not None:
         return f"revoked {_day(key.revoked_at)}"
@@ -134,7 +125,6 @@ def _scopes(text: str) -> tuple[str, ...]:
 
 def _expiry(text: str | None) -> int | None:
     from mobox.server.auth.keys import read_expiry
-    from mobox.storage.settings import now_ms
 
     try:
         return None if text is None else read_expiry(text, now_ms())

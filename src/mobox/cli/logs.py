@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
-from mobox.cli.storage_options import add_places, opened, read_places
+from mobox.cli.options import STORAGE, add_settings, storage_settings, with_storage
 from mobox.events.printable import printable
-from mobox.server.settings import OWNER, Settings
+from mobox.settings import OWNER
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    from mobox.cli.options import Commands
+    from mobox.storage import Storage
+    from mobox.storage.log import Run
 
 
 def add(commands: Commands) -> None:
@@ -24,27 +26,28 @@ def add(commands: Commands) -> None:
     )
     command.add_argument("run_id", metavar="RUN", help="id of the run (also of its message)")
     command.add_argument("--owner", default=OWNER, help="owner of the run, on a server with keys")
-    add_places(command)
+    add_settings(command, STORAGE)
     command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the output, whether or not a server is running."""
-    asyncio.run(_show(read_places(arguments), arguments.owner, arguments.run_id))
+    from mobox.supervisor.stderr import StderrFolder
+
+    settings = storage_settings(arguments)
+    found = with_storage(settings, partial(_show, arguments))
+    for attempt, text in StderrFolder(settings.data / "logs").read(found).items():
+        _write(sys.stderr, f"--- stderr of attempt {attempt} ---\n{text.rstrip()}\n".encode())
     return 0
 
 
-async def _show(settings: Settings, owner: str, run_id: str) -> None:
-    from mobox.supervisor.stderr import StderrFolder
-
-    async with opened(settings) as storage:
-        found = await storage.run(owner, run_id)
-        after = 0
-        while lines := await storage.raw_lines(found.id, after):
-            _write(sys.stdout, b"".join(line.line + b"\n" for line in lines))
-            after = lines[-1].n
-    for attempt, text in StderrFolder(settings.data / "logs").read(found).items():
-        _write(sys.stderr, f"--- stderr of attempt {attempt} ---\n{text.rstrip()}\n".encode())
+async def _show(arguments: argparse.Namespace, storage: Storage) -> Run:
+    found = await storage.run(arguments.owner, arguments.run_id)
+    after = 0
+    while lines := await storage.raw_lines(found.id, after):
+        _write(sys.stdout, b"".join(line.line + b"\n" for line in lines))
+        after = lines[-1].n
+    return found
 
 
 def _write(stream: TextIO, data: bytes) -> None:

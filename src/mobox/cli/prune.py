@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from datetime import timedelta
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mobox.cli.storage_options import add_places, opened, read_places
-from mobox.server.settings import Settings
+from mobox.cli.options import STORAGE, add_settings, storage_settings, with_storage
 
 if TYPE_CHECKING:
+    from mobox.cli.options import Commands
+    from mobox.storage import Storage
     from mobox.supervisor.pruning import Pruned
-
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def add(commands: Commands) -> None:
@@ -32,7 +32,7 @@ def add(commands: Commands) -> None:
         "--raw-only", action="store_true", help="delete only the raw lines of ended runs"
     )
     command.add_argument("--dry-run", action="store_true", help="only count what would be deleted")
-    add_places(command)
+    add_settings(command, STORAGE)
     command.set_defaults(run=run)
 
 
@@ -48,7 +48,8 @@ def age(text: str) -> timedelta:
 
 def run(arguments: argparse.Namespace) -> int:
     """Delete, or count."""
-    pruned = asyncio.run(_prune(read_places(arguments), arguments))
+    settings = storage_settings(arguments)
+    pruned = with_storage(settings, partial(_prune, arguments, settings.data))
     would = "would be deleted" if arguments.dry_run else "deleted"
     if arguments.raw_only:
         print(f"{_many(pruned.raw_lines, 'raw line')} {would}")
@@ -62,12 +63,11 @@ def _many(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
-async def _prune(settings: Settings, arguments: argparse.Namespace) -> Pruned:
+async def _prune(arguments: argparse.Namespace, data: Path, storage: Storage) -> Pruned:
     from mobox.supervisor import pruning
 
-    async with opened(settings) as storage:
-        if arguments.dry_run:
-            return await pruning.count(storage, arguments.older_than)
-        if arguments.raw_only:
-            return await pruning.prune_raw(storage, arguments.older_than)
-        return await pruning.prune(storage, settings.data, arguments.older_than)
+    if arguments.dry_run:
+        return await pruning.count(storage, arguments.older_than)
+    if arguments.raw_only:
+        return await pruning.prune_raw(storage, arguments.older_than)
+    return await pruning.prune(storage, data, arguments.older_than)

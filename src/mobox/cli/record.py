@@ -8,10 +8,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mobox.capture.recording import find_callable, record_callable, record_command
-
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    from mobox.cli.options import Commands
 
 
 def add(commands: Commands) -> None:
@@ -29,6 +27,8 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Record; the exit code is the command's own."""
+    from mobox.capture.recording import find_callable, record_callable, record_command
+
     is_command = arguments.what[:1] == ["--"]
     words = arguments.what[1:] if is_command else arguments.what
     if not words or (not is_command and len(words) > 1):

@@ -1,71 +1,62 @@
-"""`mobox serve`: serves chats with agents over HTTP."""
+"""`mobox serve` and `mobox worker`: serve chats over HTTP; execute the runs that servers queue."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mobox.errors import NotInstalled
-from mobox.server.settings import SETTINGS, Settings, read_settings, show_settings
+from mobox.cli.options import add_settings
+from mobox.errors import needs_extra
+from mobox.settings import Settings, read_settings, show_settings
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    from mobox.cli.options import Commands
 
 
 def add(commands: Commands) -> None:
-    """Declare the command and its options."""
-    command = commands.add_parser(
+    """Declare both commands, which have the same options."""
+    serve = commands.add_parser(
         "serve",
         help="run the server",
         description="Serves chats with agents. Every option can be set by environment variable.",
         allow_abbrev=False,  # --agent and --agents
     )
-    add_settings(command)
-    command.set_defaults(run=run)
-
-
-def add_settings(command: argparse.ArgumentParser) -> None:
-    """An option for each setting."""
-    for setting in SETTINGS:
-        default = f", default {setting.default}" if setting.default else ""
-        meaning = f"{setting.meaning} [{setting.env}{default}]"
-        metavar = setting.field.rpartition("_")[2].upper()
-        command.add_argument(setting.flag, dest=setting.field, metavar=metavar, help=meaning)
-    command.add_argument(
-        "--show-settings", action="store_true", help="show all settings and their source, and exit"
+    worker = commands.add_parser(
+        "worker",
+        help="execute the runs of other servers",
+        description="Executes the runs that `mobox serve --execute workers` queues in the same "
+        "database. It has the settings of a server, but serves no HTTP.",
+        allow_abbrev=False,
     )
+    for command, work in ((serve, _serve), (worker, _work)):
+        add_settings(command)
+        command.add_argument(
+            "--show-settings",
+            action="store_true",
+            help="show all settings and their source, and exit",
+        )
+        command.set_defaults(run=run, work=work)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until a signal."""
-    return run_with_settings(arguments, _serve)
-
-
-def run_with_settings(arguments: argparse.Namespace, work: Callable[[Settings], int]) -> int:
-    """Run `work` with the settings, or show them."""
+    """Serve or work until a signal, or show the settings."""
     flags = vars(arguments)
     settings = read_settings(os.environ, flags)
     if arguments.show_settings:
         print(show_settings(settings, os.environ, flags))
         return 0
-    return work(settings)
+    code: int = arguments.work(settings)
+    return code
 
 
 def _serve(settings: Settings) -> int:
-    with server_packages("mobox serve"):
+    with needs_extra("server", "mobox serve"):
         from mobox.server.ops.run_server import serve
     return serve(settings)
 
 
-@contextmanager
-def server_packages(command: str) -> Iterator[None]:
-    """Import modules that need the server's packages; raises `NotInstalled` if one is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "mobox":
-            raise
-        raise NotInstalled(command, error.name, "server") from None
+def _work(settings: Settings) -> int:
+    with needs_extra("server", "mobox worker"):
+        from mobox.server.ops.run_worker import work
+    return work(settings)

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
-from mobox import defaults
 from mobox.capture.catalog import Agent, Catalog
 from mobox.errors import InvalidSetting
-from mobox.server.settings import ANY_HOST, Settings, parse_setting
+from mobox.settings import ANY_HOST, RUNS_PER_OWNER, Settings, parse_setting, setting_text
 
 
 class Options(TypedDict, total=False):
@@ -41,21 +40,14 @@ _UNDECORATED: Final = "not an agent: decorate the function with @mobox.agent"
 
 def settings_of(options: Options) -> Settings:
     """The options as a server's settings, by the same rules; runs are limited per owner."""
-    given: dict[str, Any] = {"max_runs_per_owner": defaults.RUNS_PER_OWNER}
+    given: dict[str, Any] = {"max_runs_per_owner": RUNS_PER_OWNER}
     for name, value in options.items():
         if name not in _KNOWN:
             raise InvalidSetting(name, str(value), f"unknown option; known: {', '.join(_KNOWN)}")
-        if name != "agents" and (text := _text(value)):
+        if name != "agents" and (text := setting_text(value)):
             is_any = (name, text) == ("allowed_hosts", ANY_HOST)
             given[name] = (ANY_HOST,) if is_any else parse_setting(name, text)
     return Settings(**given)
-
-
-def _text(value: object) -> str:
-    """The value as the text of a setting; "" for `None`."""
-    if isinstance(value, tuple | list):
-        return ",".join(map(str, value))
-    return "" if value is None else str(value)
 
 
 def catalog_of(options: Options) -> Catalog:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mobox.server.settings import Settings, read_settings
+from mobox.settings import Settings, read_settings
 
 # What needs Starlette stays in `mobox.server.app`: commands read settings where it may be missing.
 __all__ = ["Settings", "read_settings"]

@@ -31,7 +31,7 @@ from mobox.server.auth.authentication import (
     KeyHolders,
     Principal,
 )
-from mobox.server.auth.connections import ConnectionRegistry, OwnerLimits
+from mobox.server.auth.connections import ConnectionRegistry
 from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
 from mobox.server.guard import Guard
@@ -40,13 +40,12 @@ from mobox.server.ops.health import Counted
 from mobox.server.ops.metrics import Registry
 from mobox.server.routes import ROUTES, served
 from mobox.server.services import Services, json_response
-from mobox.server.settings import OWNER, Settings
 from mobox.server.socketio.session_index import SessionIndex
 from mobox.server.socketio.sessions import Sessions
 from mobox.server.website import Website
-from mobox.storage import Settings as StoreSettings
+from mobox.settings import OWNER, Settings
 from mobox.storage import Storage, open_storage
-from mobox.supervisor import Limits, Supervisor
+from mobox.supervisor import Supervisor
 
 # What servers and workers open alike: the store, the agents and the supervisor.
 
@@ -60,19 +59,17 @@ async def open_supervisor(
     settings: Settings, catalog: Catalog | None = None
 ) -> AsyncIterator[tuple[Storage, Supervisor]]:
     """Open the store and the supervisor; on exit stop the agents and close both."""
-    if settings.execute != "here":
+    if not settings.executes:
         settings.check_shared("execute")
     _make_folder(settings.data)
     if catalog is None:
         catalog = _load_agents(settings)
-    if settings.execute == "here":
+    if settings.executes:
         _warn_of_missing_variables(catalog)
     storage = await _open_storage(settings)
-    most = settings.max_runs if settings.execute == "here" else 0
-    limits = Limits(runs=most, runs_per_owner=settings.runs_per_owner, hold=settings.hold)
     try:
         async with Supervisor(
-            storage, catalog, settings.data, limits=limits, default_agent=settings.agent
+            storage, catalog, settings.data, limits=settings, default_agent=settings.agent
         ) as supervisor:
             yield storage, supervisor
     finally:
@@ -123,13 +120,8 @@ def _warn_of_missing_variables(catalog: Catalog) -> None:
 
 
 async def _open_storage(settings: Settings) -> Storage:
-    kept = StoreSettings(
-        lease_seconds=settings.lease,
-        queue_seconds=settings.queue,
-        channel_prefix=settings.redis_prefix,
-    )
     try:
-        return await open_storage(settings.database, kept, settings.redis_url)
+        return await open_storage(settings.database, settings, settings.redis_url)
     except DatabaseTooNew:
         raise
     except StorageError as error:
@@ -243,8 +235,7 @@ def _door(services: Services, principal: Hook | None) -> Authenticator:
     settings, storage = services.settings, services.storage
     if not _knows_owners(settings, principal):
         return Authenticator(_local_owner, ConnectionRegistry(storage, None))
-    limits = OwnerLimits(streams=settings.max_streams, runs_per_minute=settings.max_runs_per_minute)
-    return Authenticator(principal or KeyHolders(storage), ConnectionRegistry(storage, limits))
+    return Authenticator(principal or KeyHolders(storage), ConnectionRegistry(storage, settings))
 
 
 def _knows_owners(settings: Settings, principal: Hook | None) -> bool:

@@ -19,9 +19,9 @@ from mobox.formatters.bodies import convert
 from mobox.server.auth.authentication import authenticator_of, principal_of
 from mobox.server.eventstream import Heartbeats
 from mobox.server.ops.metrics import Registry
-from mobox.server.settings import Settings
 from mobox.server.socketio.session_index import SessionIndex
 from mobox.server.website import Website
+from mobox.settings import Settings
 from mobox.storage import Storage
 from mobox.supervisor import Continued, Supervisor
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mobox.errors import NotInstalled, StorageError
+from mobox.errors import StorageError, needs_extra
+from mobox.settings import Settings
 from mobox.storage.chats import Storage
 from mobox.storage.memory import MemoryStorage
 from mobox.storage.notifications import NotifierFactory
-from mobox.storage.settings import Settings
 from mobox.storage.sqlite import SqliteStorage
 
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ async def open_storage(url: str, settings: Settings | None = None, redis_url: st
     settings = settings or Settings()
     if url == "memory:":
         return MemoryStorage(settings)  # which no other process shares
-    way = _by_redis(redis_url, settings.channel_prefix) if redis_url else None
+    way = _by_redis(redis_url, settings.redis_prefix) if redis_url else None
     if url.startswith(_POSTGRES):
         return await _postgres().open(url, settings, way)
     if not url.startswith(_SQLITE) or url == _SQLITE:
@@ -43,23 +41,12 @@ async def open_storage(url: str, settings: Settings | None = None, redis_url: st
 
 
 def _postgres() -> type[PostgresStorage]:
-    with _extra("PostgreSQL", "postgres"):
+    with needs_extra("postgres", "PostgreSQL"):
         from mobox.storage.postgres import PostgresStorage
     return PostgresStorage
 
 
 def _by_redis(url: str, prefix: str) -> NotifierFactory:
-    with _extra("Redis", "redis"):
+    with needs_extra("redis", "Redis"):
         from mobox.storage.redis import RedisNotifier
     return lambda identity: RedisNotifier(url, f"{prefix}:news:{identity}")
-
-
-@contextmanager
-def _extra(wanted: str, extra: str) -> Iterator[None]:
-    """Raise `NotInstalled` with the extra to install, where a package is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "mobox":
-            raise
-        raise NotInstalled(wanted, error.name, extra) from None

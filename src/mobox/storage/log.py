@@ -121,7 +121,7 @@ class Log(Protocol):
         """The clients' requests to a run that have a name or frontend data, oldest first."""
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
-        """Queue a run of ours for any process to claim, for `Settings.queue_seconds`."""
+        """Queue a run of ours for any process to claim, for `Settings.queue`."""
 
     async def claim(
         self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()

@@ -11,6 +11,7 @@ from mobox.errors import ChatNotFound, KeyReused, LogDeleted, RunNotFound
 from mobox.events.message import Message
 from mobox.events.transcript import fold
 from mobox.events.turn import Request, UserMessage
+from mobox.settings import Settings
 from mobox.storage.chats import (
     FORGOTTEN_AT_ONCE,
     BegunTurn,
@@ -28,7 +29,6 @@ from mobox.storage.log import Run, RunId
 from mobox.storage.memory_keys import MemoryKeys
 from mobox.storage.memory_log import MemoryLog, Recording, Row, Thread
 from mobox.storage.notifications import RunNotice
-from mobox.storage.settings import Settings
 from mobox.storage.turns import (
     TurnPlan,
     client_request_of,

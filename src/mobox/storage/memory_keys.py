@@ -7,8 +7,8 @@ from collections.abc import Collection
 from msgspec.structs import replace
 
 from mobox.errors import KeyNotFound
+from mobox.settings import Settings
 from mobox.storage.keys import ApiKey, Ticket
-from mobox.storage.settings import Settings
 
 
 class MemoryKeys:

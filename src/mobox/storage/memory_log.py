@@ -15,6 +15,7 @@ from mobox.errors import Fenced, InvalidCursor, RunActive, RunNotFound
 from mobox.events import LogEntry, StreamEvent
 from mobox.events.message import Message
 from mobox.events.turn import HistoryMessage, UserMessage
+from mobox.settings import Settings
 from mobox.storage.chats import Chat
 from mobox.storage.following import Following
 from mobox.storage.log import PAGE, ClientRequest, Position, RawEntry, RawLine, Run, RunId, keep_raw
@@ -28,7 +29,6 @@ from mobox.storage.runs import (
     queued,
     taken_over,
 )
-from mobox.storage.settings import Settings
 
 
 class Row:

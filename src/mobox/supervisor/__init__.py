@@ -29,11 +29,11 @@ from mobox.errors import (
 )
 from mobox.events.turn import Answer, Request
 from mobox.sandbox import get_sandbox
+from mobox.settings import Settings, now_ms
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
 from mobox.storage.log import ClientRequest, Run, RunId
 from mobox.storage.retry import retry_while_unavailable
-from mobox.storage.settings import now_ms
 from mobox.supervisor.agent_selection import AgentSelection
 from mobox.supervisor.attempt import BROKEN, Attempt, AttemptDeps
 from mobox.supervisor.attempts import Attempts
@@ -42,11 +42,11 @@ from mobox.supervisor.launch import Launch, launcher_for
 from mobox.supervisor.poll_loop import PollLoop
 from mobox.supervisor.reaper import Reaper, Termination
 from mobox.supervisor.remote_runs import ends_remotely, lost_remotely
-from mobox.supervisor.run_slots import Limits, RunSlot, RunSlots
+from mobox.supervisor.run_slots import RunSlot, RunSlots
 from mobox.supervisor.states import StateFolders
 from mobox.supervisor.stderr import StderrFolder
 
-__all__ = ["Continued", "Limits", "Supervisor"]
+__all__ = ["Continued", "Supervisor"]
 
 log = logging.getLogger("mobox.supervisor")
 
@@ -67,7 +67,7 @@ class Continued(NamedTuple):
 class Supervisor:
     """Manages the runs of one store in this process.
 
-    An async context manager. With `Limits(runs=0)` it executes none: other processes do.
+    An async context manager. With `execute="workers"` it executes none: other processes do.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Supervisor:
         catalog: Catalog,
         data: Path,
         *,
-        limits: Limits | None = None,
+        limits: Settings | None = None,
         default_agent: str | None = None,
         launch: Launch | None = None,
     ) -> None:
@@ -84,7 +84,7 @@ class Supervisor:
         self._storage = storage
         self._states = StateFolders(data / "state")
         self._stderr = StderrFolder(data / "logs")
-        self._limits = limits or Limits()
+        self._limits = limits or Settings()
         self._choice = AgentSelection(storage, catalog, default_agent)
         self._launch = launch or launcher_for(get_sandbox("process"))
         self._reaper = Reaper(storage)
@@ -115,7 +115,7 @@ class Supervisor:
     @property
     def executes(self) -> bool:
         """Whether this process executes agents at all."""
-        return self._limits.runs > 0
+        return self._limits.executes
 
     def look_soon(self) -> None:
         """Poll now: another process queued a run or requested a stop."""

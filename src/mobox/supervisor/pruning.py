@@ -13,10 +13,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from mobox.settings import now_ms
 from mobox.storage import Storage
 from mobox.storage.chats import IdleChat
 from mobox.storage.log import RunId
-from mobox.storage.settings import now_ms
 from mobox.supervisor.states import StateFolders
 from mobox.supervisor.stderr import StderrFolder
 

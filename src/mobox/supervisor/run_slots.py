@@ -7,34 +7,10 @@ from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import NamedTuple
 
-from msgspec import Struct
-
-from mobox import defaults
 from mobox.errors import TooManyRuns
+from mobox.settings import Settings
 from mobox.storage.chats import Chats
 from mobox.supervisor.attempt import Attempt
-
-
-class Limits(Struct, frozen=True, kw_only=True):
-    """The limits of a supervisor, in seconds and runs."""
-
-    runs: int = defaults.RUNS
-    """Concurrent runs; 0 executes none: runs are queued in the store until a worker claims them."""
-    runs_per_owner: int = defaults.RUNS_PER_OWNER
-    hold: float = defaults.HOLD_SECONDS
-    """How long a process waiting for an answer is kept."""
-    notice: float = 1
-    """How long an agent may take to start before a status reports it."""
-    quiet: float = 1
-    """After how long without output an agent with an open request counts as waiting."""
-    sweep: float = 4
-    """How often to look for runs with expired leases. They end within 5 s of the lease's expiry:
-    this leaves time to write the end."""
-    look: float = 1
-    """How often to poll for runs that other processes want executed or stopped, where there are no
-    notifications."""
-    drain: float = 8
-    """How long agents have to exit when the server shuts down."""
 
 
 class RunSlot(NamedTuple):
@@ -47,7 +23,7 @@ class RunSlot(NamedTuple):
 class RunSlots:
     """The slots in use: by attempts, and by requests that are about to start one."""
 
-    def __init__(self, limits: Limits, chats: Chats) -> None:
+    def __init__(self, limits: Settings, chats: Chats) -> None:
         self._limits = limits
         self._chats = chats
         self._attempts: dict[Attempt, RunSlot] = {}
@@ -56,7 +32,7 @@ class RunSlots:
     @asynccontextmanager
     async def offer(self, owner: str, chat_id: str, name: object) -> AsyncIterator[RunSlot | None]:
         """A slot for a new attempt, none where other processes execute; raises `TooManyRuns`."""
-        if self._limits.runs:
+        if self._limits.executes:
             with self._take(owner, name) as slot:
                 yield slot
         else:
@@ -99,7 +75,7 @@ class RunSlots:
 
     def has_room(self) -> bool:
         """Whether another may start, perhaps in the slot of one that only waits."""
-        return len(self._taken()) < self._limits.runs or any(self._waiting())
+        return len(self._taken()) < self._limits.max_runs or any(self._waiting())
 
     def full_owners(self) -> set[str]:
         """The owners at their limit of whose attempts none only waits."""
@@ -123,7 +99,7 @@ class RunSlots:
 
     def _limits_of(self, owner: str) -> list[tuple[str | None, int]]:
         """The owner's limit first: a slot freed there counts for all, and costs no other owner."""
-        return [(owner, self._limits.runs_per_owner), (None, self._limits.runs)]
+        return [(owner, self._limits.runs_per_owner), (None, self._limits.max_runs)]
 
     def _make_room(self, owner: str | None, limit: int) -> None:
         """At the limit, interrupt the oldest waiting attempt; `TooManyRuns` if none waits."""

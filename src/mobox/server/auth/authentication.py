@@ -22,8 +22,8 @@ from mobox.errors import InvalidPrincipal, NotPermitted, StorageError, Unauthent
 from mobox.events import JSON
 from mobox.server.auth.connections import ConnectionRegistry
 from mobox.server.auth.keys import KEY, digest_of, is_live
+from mobox.settings import now_ms
 from mobox.storage.keys import ApiKey, Keys
-from mobox.storage.settings import now_ms
 
 SCOPES: Final = {
     "read": "chats, runs and their streams",

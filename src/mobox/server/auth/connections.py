@@ -17,12 +17,10 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
-from msgspec import Struct
-
 from mobox.errors import RateLimited, StorageError, TooManyStreams
 from mobox.server.auth.keys import is_live
+from mobox.settings import Settings, now_ms
 from mobox.storage.keys import Keys
-from mobox.storage.settings import now_ms
 
 End = Callable[[], Coroutine[Any, Any, None]]
 
@@ -33,13 +31,6 @@ LOOK: Final = 2.0
 
 _MANY: Final = 10_000
 """Owners kept for rate limiting; above it, those with a full budget are dropped."""
-
-
-class OwnerLimits(Struct, frozen=True, kw_only=True):
-    """The limits of each owner."""
-
-    streams: int
-    runs_per_minute: int
 
 
 class ConnectedClient(Protocol):
@@ -80,7 +71,7 @@ class ConnectionRegistry:
     def __init__(
         self,
         keys: Keys,
-        limits: OwnerLimits | None,
+        limits: Settings | None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._keys = keys
@@ -98,7 +89,7 @@ class ConnectionRegistry:
         """Count a run that is about to start; raises `RateLimited` at the rate limit."""
         if self._limits is None:
             return
-        per_minute, now = self._limits.runs_per_minute, self._clock()
+        per_minute, now = self._limits.max_runs_per_minute, self._clock()
         rested_at = max(self._rested_at.get(owner, now), now) + 60 / per_minute
         if (wait := rested_at - now - 60) > 0:
             raise RateLimited(per_minute, math.ceil(wait))
@@ -109,12 +100,12 @@ class ConnectionRegistry:
     def take_back(self, owner: str) -> None:
         """Refund `begin`: the request was a repeat, and no run was started."""
         if self._limits is not None and owner in self._rested_at:
-            self._rested_at[owner] -= 60 / self._limits.runs_per_minute
+            self._rested_at[owner] -= 60 / self._limits.max_runs_per_minute
 
     def enter(self, visitor: ConnectedClient) -> OpenConnection:
         """Register an open connection until `leave`; raises `TooManyStreams`."""
-        if self._limits is not None and self._of_owner[visitor.owner] >= self._limits.streams:
-            raise TooManyStreams(self._limits.streams)
+        if self._limits is not None and self._of_owner[visitor.owner] >= self._limits.max_streams:
+            raise TooManyStreams(self._limits.max_streams)
         visit = OpenConnection(visitor)
         self._here[visit] = None
         self._of_owner[visitor.owner] += 1

@@ -12,8 +12,8 @@ import secrets
 from datetime import timedelta
 from typing import Final
 
+from mobox.settings import now_ms
 from mobox.storage.keys import ApiKey
-from mobox.storage.settings import now_ms
 
 KEY: Final = "mbx_"
 TICKET: Final = "mbt_"

@@ -18,8 +18,8 @@ from mobox.formatters.bodies import Id
 from mobox.server.auth.authentication import Principal, principal_of
 from mobox.server.auth.keys import TICKET, digest_of, is_live, new_secret
 from mobox.server.services import Services, json_response, read_as
+from mobox.settings import now_ms
 from mobox.storage.keys import Keys, Ticket
-from mobox.storage.settings import now_ms
 
 LASTS: Final = 60_000
 """Milliseconds."""

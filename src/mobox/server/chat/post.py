@@ -26,8 +26,8 @@ from mobox.server.services import (
     read_as,
     read_json,
 )
+from mobox.settings import now_ms
 from mobox.storage.log import Run
-from mobox.storage.settings import now_ms
 
 __all__ = ["AnswerBody", "ChatRoutes", "RunState", "StopBody"]
 

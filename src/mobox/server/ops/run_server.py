@@ -29,9 +29,8 @@ from mobox.server.app import create_app, open_services
 from mobox.server.auth.keys import is_live
 from mobox.server.ops.prefork import PreforkParent, WorkerProcess
 from mobox.server.services import Services
-from mobox.server.settings import Settings, is_loopback
+from mobox.settings import Settings, is_loopback, now_ms
 from mobox.storage import Storage
-from mobox.storage.settings import now_ms
 
 log = logging.getLogger("mobox.server")
 

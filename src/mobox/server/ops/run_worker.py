@@ -33,7 +33,7 @@ from mobox.server.ops.run_server import (
     say_what_ends,
     set_up_logging,
 )
-from mobox.server.settings import Settings, is_loopback
+from mobox.settings import Settings, is_loopback
 from mobox.storage import Storage
 from mobox.supervisor import Supervisor
 

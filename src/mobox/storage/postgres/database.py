@@ -16,10 +16,10 @@ from typing import Any, Final, NamedTuple
 import asyncpg
 
 from mobox.errors import StorageError
+from mobox.settings import Settings, now_ms
 from mobox.storage.postgres.backoff import Backoff
 from mobox.storage.runs import Lease
 from mobox.storage.schema import Migration, check_version, read_migrations
-from mobox.storage.settings import Settings, now_ms
 
 log = logging.getLogger("mobox.storage")
 
@@ -271,7 +271,7 @@ class DatabaseClock:
     @property
     def lease_ms(self) -> int:
         """How long a lease is."""
-        return round(self._settings.lease_seconds * 1000)
+        return round(self._settings.lease * 1000)
 
     def lease(self, holder: str) -> Lease:
         """A lease given now."""
@@ -279,7 +279,7 @@ class DatabaseClock:
 
     def queued_until(self) -> int:
         """When a run queued now can no longer be claimed."""
-        return self.now() + round(self._settings.queue_seconds * 1000)
+        return self.now() + round(self._settings.queue * 1000)
 
 
 def _since_boot() -> float:

@@ -11,6 +11,7 @@ from typing import Any, Final, Self, TypeVar
 from mobox.events import LogEntry, StreamEvent
 from mobox.events.entries import Entries
 from mobox.events.turn import Request
+from mobox.settings import Settings
 from mobox.storage.chats import (
     BegunTurn,
     Chat,
@@ -42,7 +43,6 @@ from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.postgres.writer import Writer
 from mobox.storage.read_slots import Effort, Searches
 from mobox.storage.runs import in_next_attempt
-from mobox.storage.settings import Settings
 
 T = TypeVar("T")
 
@@ -153,7 +153,7 @@ class PostgresStorage(Publishing):
         return await self._ask(reads.has_active_worker, self._clock.now())
 
     async def expired(self) -> list[Run]:
-        lease = self._settings.lease_seconds
+        lease = self._settings.lease
         is_steady = not self._writer.is_away and self._sessions.steadiness.has_lasted(lease)
         started_at = time.monotonic()
         found = await self._ask(reads.expired_runs, self._clock.given, self._clock.lease_ms)

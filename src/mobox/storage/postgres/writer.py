@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 import asyncpg
 
 from mobox.errors import StorageError
+from mobox.settings import Settings
 from mobox.storage.encoding import Append
 from mobox.storage.log import Run, RunId
 from mobox.storage.postgres.appends import WRITE, Found, Job, Outcome, Plan, Terms
@@ -27,7 +28,6 @@ from mobox.storage.postgres.database import NOW, Connection, DatabaseClock, is_a
 from mobox.storage.postgres.rows import RUN, run_of
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.runs import after_events
-from mobox.storage.settings import Settings
 
 log = logging.getLogger("mobox.storage")
 
@@ -201,7 +201,7 @@ class Writer:
         return time.monotonic() >= self._renew_at
 
     def _next_renewal(self) -> float:
-        return time.monotonic() + self._settings.lease_seconds / 3
+        return time.monotonic() + self._settings.lease / 3
 
     async def _one_by_one(self, group: _Group, error: Exception) -> list[Outcome]:
         """Write each batch alone, so that only those fail that the database rejects."""

@@ -13,9 +13,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from mobox.errors import StorageError
+from mobox.settings import Settings, now_ms
 from mobox.storage.runs import Lease
 from mobox.storage.schema import Migration, check_version, read_migrations
-from mobox.storage.settings import Settings, now_ms
 
 __all__ = ["Migration", "connect", "identity", "migrate", "migrations", "open_database"]
 

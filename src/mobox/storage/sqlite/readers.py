@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from mobox.errors import StorageError
-from mobox.storage.settings import Settings
+from mobox.settings import Settings
 from mobox.storage.sqlite.database import connect
 from mobox.storage.sqlite.reads import says
 

@@ -15,6 +15,7 @@ from mobox.errors import StorageError, WriteRefused
 from mobox.events import LogEntry, StreamEvent
 from mobox.events.entries import Entries
 from mobox.events.turn import Request
+from mobox.settings import Settings
 from mobox.storage.chats import (
     BegunTurn,
     Chat,
@@ -31,7 +32,6 @@ from mobox.storage.log import PAGE, ClientRequest, Position, RawEntry, RawLine, 
 from mobox.storage.message_cache import Fold, ReadResult
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
 from mobox.storage.read_slots import Effort, ReadSlots, Searches
-from mobox.storage.settings import Settings
 from mobox.storage.sqlite import keys, messages, reads, retention, turns
 from mobox.storage.sqlite.appends import start_next_attempt
 from mobox.storage.sqlite.database import Checkpoints, Transaction, identity, open_database

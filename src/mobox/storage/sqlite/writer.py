@@ -21,8 +21,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from mobox.errors import MoboxError, StorageError, StorageUnavailable, WriteRefused
+from mobox.settings import Settings
 from mobox.storage.encoding import Append
-from mobox.storage.settings import Settings
 from mobox.storage.sqlite.appends import append_all, append_one
 from mobox.storage.sqlite.database import Transaction
 
@@ -165,7 +165,7 @@ class Writer:
         if time.monotonic() >= self._renew_at:
             lease = transaction.lease
             self._connection.execute(_RENEW, (lease.until, lease.owner))
-            self._renew_at = time.monotonic() + self._settings.lease_seconds / 3
+            self._renew_at = time.monotonic() + self._settings.lease / 3
 
     def _deliver(self, outcomes: Sequence[tuple[_Job, Any]]) -> None:
         """Wake the event loop once for all outcomes."""

@@ -1,0 +1,57 @@
+"""What several commands share: options for settings, and an open store."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Awaitable, Callable, Collection
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from mobox.settings import SETTINGS, Settings, read_settings
+
+if TYPE_CHECKING:
+    from mobox.storage import Storage
+
+    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
+
+T = TypeVar("T")
+
+STORAGE = ("data", "database_url")
+"""The settings of commands that open a server's store, whether or not the server is running."""
+
+
+def add_settings(command: argparse.ArgumentParser, fields: Collection[str] = SETTINGS) -> None:
+    """Declare an option for each of these settings."""
+    for field in fields:
+        setting = SETTINGS[field]
+        default = f", default {setting.default}" if setting.default else ""
+        command.add_argument(
+            setting.flag,
+            dest=field,
+            metavar=field.rpartition("_")[2].upper(),
+            help=f"{setting.help} [{setting.env}{default}]",
+        )
+
+
+def storage_settings(arguments: argparse.Namespace) -> Settings:
+    """The settings of the store; variables of other settings are ignored."""
+    names = {SETTINGS[field].env for field in STORAGE}
+    environment = {name: value for name, value in os.environ.items() if name in names}
+    return read_settings(environment, {field: getattr(arguments, field) for field in STORAGE})
+
+
+def with_storage(settings: Settings, work: Callable[[Storage], Awaitable[T]]) -> T:
+    """The result of `work` on the store, which is open for so long."""
+    # Imported here, as other commands need neither.
+    import asyncio
+
+    from mobox.storage import open_storage
+
+    async def run() -> T:
+        storage = await open_storage(settings.database)
+        try:
+            return await work(storage)
+        finally:
+            await storage.close()
+
+    return asyncio.run(run())
