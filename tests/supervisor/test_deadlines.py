@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mobox.catalog import Timeouts
-from mobox.supervisor.timeouts import Deadlines
+from mobox.supervisor.limits import Deadlines
 
 TIMEOUTS = Timeouts(idle=10, total=100)
 

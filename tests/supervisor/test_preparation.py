@@ -14,7 +14,7 @@ from mobox.catalog import Agent
 from mobox.errors import Fenced
 from mobox.events import Start, Status, StreamEvent
 from mobox.sandbox import get_sandbox
-from mobox.supervisor.preparation import Preparation
+from mobox.supervisor.limits import Preparation
 from mobox.turn import Turn
 from supervisor.stage import HASTY, IMPATIENT, QUIET, approved, run, staged, text_of, write_agent
 from waiting import until, until_it_says_so

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _show(settings: Settings, owner: str, run_id: str) -> None:
-    from mobox.supervisor.stderr import StderrFolder
+    from mobox.supervisor.agent_files import StderrFolder
 
     async with opened(settings) as storage:
         found = await storage.run(owner, run_id)

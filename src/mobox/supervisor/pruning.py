@@ -17,11 +17,7 @@ from mobox.storage import Storage
 from mobox.storage.log import RunId
 from mobox.storage.retention import IdleChat
 from mobox.storage.settings import now_ms
-from mobox.supervisor.states import StateFolders
-from mobox.supervisor.stderr import StderrFolder
-
-__all__ = ["Pruned", "count", "prune", "prune_raw"]
-
+from mobox.supervisor.agent_files import StateFolders, StderrFolder
 
 REMEMBERED: Final = timedelta(weeks=4)
 """For how long a deleted run is reported as deleted instead of as not found."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mobox.supervisor.states import StateFolders
+from mobox.supervisor.agent_files import StateFolders
 
 NOBODY = 65534
 
