@@ -186,7 +186,7 @@ class IllegalTransition(RuntimeError):
     """A trigger that cannot happen in this state: a bug in the supervisor."""
 
     def __init__(self, state: State, trigger: Trigger) -> None:
-        super().__init__(f"an attempt that is {state} cannot take the trigger {trigger!r}")
+        super().__init__(f"an attempt that is {state} cannot take the trigger '{trigger}'")
 
 
 class Termination(NamedTuple):
