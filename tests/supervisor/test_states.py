@@ -7,17 +7,25 @@ import inspect
 import re
 import shutil
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from grammar_log import legal_log
 from mobox import agent
 from mobox.capture.asking import Turn
 from mobox.catalog import Agent
-from mobox.events import Done, LogEntry
+from mobox.catalog import Limits as AgentLimits
+from mobox.errors import MoboxError, NotFound
+from mobox.events import Done, InputRequest, LogEntry, Paused, StreamEvent
 from mobox.storage import Storage
+from mobox.storage.log import Run
+from mobox.supervisor import Limits
 from mobox.supervisor import attempt as attempt_module
 from mobox.supervisor.states import (
     ACCEPTS_ANSWERS,
@@ -33,11 +41,13 @@ from mobox.supervisor.states import (
 from supervisor.stage import (
     IMPATIENT,
     QUIET,
+    Stage,
     approved,
     error_of,
     reason_of,
     run,
     staged,
+    submit,
     text_of,
     write_agent,
 )
@@ -373,3 +383,78 @@ def test_an_illegal_transition_ends_the_run_as_an_internal_error(
 
     run(scenario())
     assert "an attempt that is running cannot take the trigger 'end'" in caplog.text
+
+
+# All at once
+
+
+@agent("asker")
+async def asks_thrice(turn: Turn) -> AsyncIterator[str | StreamEvent]:
+    """Asks, and does other work before it waits for the answer."""
+    for number in range(3):
+        yield "Well? "
+        yield InputRequest(id=f"r{number}")
+        yield Paused(request_ids=(f"r{number}",))
+        await asyncio.sleep(0.002)
+        yield "Meanwhile. "
+        await turn.ask("Sure?", id=f"r{number}")
+    yield "Good."
+
+
+def delay_appends(store: Storage, random: Random, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let others act between the parsing of an event, its commit, and the writer's next step."""
+    append = store.append
+
+    async def slow(*args: Any) -> list[LogEntry]:
+        await asyncio.sleep(random.random() / 500)
+        stored = await append(*args)
+        await asyncio.sleep(random.random() / 500)
+        return stored
+
+    monkeypatch.setattr(store, "append", slow)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_order_of_requests_is_illegal(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    random = Random(seed)
+    limits = Limits(
+        runs=2, look=0.005, sweep=0.02, quiet=0.001, hold=random.choice([0.001, 0.005, 60])
+    )
+
+    async def act(stage: Stage, runs: list[Run]) -> None:
+        for number in range(8):
+            await asyncio.sleep(random.random() / 100)
+            chosen = random.choice(runs)
+            match random.randrange(10):
+                case 0:
+                    with suppress(NotFound):
+                        await stage.supervisor.stop("ann", chosen.id)
+                case 3 if number == 5:
+                    with suppress(NotFound):
+                        await stage.supervisor.delete("ann", chosen.chat_id)
+                case 1 | 2:
+                    chat_id, name = random.choice("abc"), f"{id(asyncio.current_task())}-{number}"
+                    with suppress(MoboxError):  # too many runs, or one is active in this chat
+                        runs.append(await stage.begin(submit(message_id=name, chat_id=chat_id)))
+                case _:
+                    with suppress(MoboxError):  # it does not wait for this answer
+                        answer = approved(f"r{random.randrange(3)}")
+                        await stage.supervisor.answer("ann", chosen.id, answer)
+
+    asker = replace(asks_thrice, limits=AgentLimits(output=random.choice([300, 10_000])))
+
+    async def scenario() -> None:
+        async with staged(tmp_path, asker, limits=limits) as stage:
+            delay_appends(stage.store, random, monkeypatch)
+            runs = [await stage.begin(submit(chat_id="a"))]
+            await asyncio.gather(*(act(stage, runs) for _ in range(4)))
+            await stage.supervisor.close()
+            for each in runs:
+                with suppress(NotFound):
+                    assert (await stage.store.run("ann", each.id)).status in ("waiting", "done")
+                    legal_log(await stage.events(each))
+
+    run(scenario())
+    assert IllegalTransition.__name__ not in caplog.text

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from mobox.errors import TooManyRuns
 from mobox.storage.chats import Chats
-from mobox.storage.log import Run
+from mobox.storage.log import Run, RunId
 from mobox.supervisor.attempt import Attempt
 from mobox.supervisor.limits import Limits
 from mobox.supervisor.recovery import Reaper
@@ -49,7 +49,7 @@ class Attempts:
         return len(self._registered)
 
     def __contains__(self, run_id: object) -> bool:
-        return self.last(run_id) is not None
+        return any(attempt.run.id == run_id for attempt in self._registered)
 
     @property
     def all(self) -> list[Attempt]:
@@ -75,7 +75,7 @@ class Attempts:
         """Those that only wait for a person's answer, the oldest first."""
         return [attempt for attempt in self._registered if attempt.state is State.WAITING]
 
-    def last(self, run_id: object) -> Attempt | None:
+    def last(self, run_id: RunId) -> Attempt | None:
         """The last attempt of a run, whether or not its lease is still ours."""
         attempts = (attempt for attempt in reversed(self._registered) if attempt.run.id == run_id)
         return next(attempts, None)
@@ -126,7 +126,7 @@ class Attempts:
 
 
 class RunSlots:
-    """The limits on runs: slots are used by attempts, and by requests about to start one."""
+    """Checks every limit on new runs. Slots are used by attempts, and by requests to start one."""
 
     def __init__(self, limits: Limits, chats: Chats, attempts: Attempts) -> None:
         self._limits = limits

@@ -28,7 +28,7 @@ Report = Callable[[Status], Awaitable[object]]
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """The limits of a supervisor, in seconds and runs."""
+    """The limits of a supervisor, in seconds and runs; `RunSlots` checks those on runs."""
 
     runs: int = defaults.RUNS
     """Concurrent runs; 0 executes none: runs are queued in the store until a worker claims them."""

@@ -156,8 +156,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = {
         Trigger.LOST: State.OVER,
     },
     State.ENDING: {
-        Trigger.PAUSED: State.ENDING,
-        Trigger.RESUMED: State.ENDING,
+        Trigger.RESUMED: State.ENDING,  # the end closes open requests
         Trigger.STOP: State.ENDING,
         Trigger.ENDED: State.OVER,
         Trigger.LOST: State.OVER,
