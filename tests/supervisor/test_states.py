@@ -32,6 +32,7 @@ from mobox.supervisor.states import (
     DISCARDS_OUTPUT,
     HAS_PROCESS,
     LEAVING,
+    MUST_END,
     TRANSITIONS,
     IllegalTransition,
     State,
@@ -118,7 +119,7 @@ def test_where_a_trigger_is_legal(trigger: Trigger, states: set[State]) -> None:
 def test_a_state_with_a_process_is_not_leaving() -> None:
     assert HAS_PROCESS.isdisjoint(LEAVING)
     assert HAS_PROCESS >= ACCEPTS_ANSWERS
-    assert LEAVING > DISCARDS_OUTPUT
+    assert LEAVING > DISCARDS_OUTPUT | MUST_END
 
 
 def test_the_code_uses_every_trigger_and_the_table_alone() -> None:

@@ -38,6 +38,7 @@ from mobox.supervisor.states import (
     DISCARDS_OUTPUT,
     HAS_PROCESS,
     LEAVING,
+    MUST_END,
     State,
     Termination,
     Trigger,
@@ -76,7 +77,7 @@ class Attempt:
         self._writer = RunWriter(store, run, self._on_pause)
         self._reading_turn: asyncio.Task[Turn] | None = None
         self._execution: Execution | None = None
-        self._stopping: asyncio.Task[Outcome] | None = None
+        self._stopping: asyncio.Task[Outcome] | None = None  # referenced: asyncio does not
         self._alarm: TimeoutAlarm | None = None
         self._answer_lock = asyncio.Lock()  # held to answer the agent, or to conclude the attempt
         self._termination: Termination | None = None
@@ -299,17 +300,16 @@ class Attempt:
         """The process has exited: leave the run waiting, restart the agent, or end the run."""
         writer = self._writer
         has_failed = outcome.exit_code != 0 and self.state is not State.RELEASING
-        if self._termination is None and not has_failed:
-            if writer.waiting:
-                self._move(Trigger.LEFT_WAITING)  # the answer starts the next attempt
-                return
-            if self.state is State.RUNNING and self._has_ignored_answer():
-                writer.has_unread_answer = False
-                self._move(Trigger.RESTART)
-                return
-        self._move(Trigger.END)
-        await writer.end(self._done(outcome), *self._last_events(outcome))
-        self._move(Trigger.ENDED)
+        must_end = has_failed or self.state in MUST_END
+        if not must_end and writer.waiting:
+            self._move(Trigger.LEFT_WAITING)  # the answer starts the next attempt
+        elif not must_end and self.state is State.RUNNING and self._has_ignored_answer():
+            writer.has_unread_answer = False
+            self._move(Trigger.RESTART)
+        else:
+            self._move(Trigger.END)
+            await writer.end(self._done(outcome), *self._last_events(outcome))
+            self._move(Trigger.ENDED)
 
     def _has_ignored_answer(self) -> bool:
         assert self._execution is not None

@@ -1,7 +1,12 @@
-"""What happens to runs when processes fail, or when other processes act on them.
+"""What happens to runs when processes die, or when other processes act on them.
 
-The supervisor polls the store: for requests that other processes stored, for attempts here whose
-runs were taken over, and for runs whose owner died, which the reaper ends.
+Rule 1: a process that dies loses nothing that it has stored, whether or not it was sent: readers
+        continue at another process, from their cursor in the log.
+Rule 2: its running runs end as `lost`, once: when their leases have expired, the reaper of another
+        process takes them over. An attempt that is still alive after that cannot append any more
+        (its epoch is old), and its own process ends it.
+Rule 3: a waiting run needs no process. It stays `waiting`, and any process takes the answer.
+Rule 4: polling goes on after every failure.
 """
 
 from __future__ import annotations

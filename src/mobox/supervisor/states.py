@@ -173,6 +173,8 @@ HAS_PROCESS: Final = frozenset({State.RUNNING, State.WAITING, State.ANSWERING})
 """A process that has to be ended first when the attempt has to leave."""
 ACCEPTS_ANSWERS: Final = frozenset({State.RUNNING, State.WAITING})
 """It takes an answer; in other states the answer starts another attempt, or comes too late."""
+MUST_END: Final = frozenset({State.STOPPING, State.DRAINING})
+"""The run ends when the process has exited, as the `Termination` says."""
 DISCARDS_OUTPUT: Final = frozenset({State.DRAINING, State.RELEASING})
 """The rest of the process's output is read, and not stored."""
 LEAVING: Final = frozenset(
