@@ -21,7 +21,7 @@ from mobox import agent
 from mobox.capture.asking import Turn
 from mobox.catalog import Agent
 from mobox.catalog import Limits as AgentLimits
-from mobox.errors import MoboxError, NotFound
+from mobox.errors import MoboxError, NotFound, StorageError
 from mobox.events import Done, InputRequest, LogEntry, Paused, StreamEvent
 from mobox.storage import Storage
 from mobox.storage.log import Run
@@ -190,6 +190,33 @@ def test_an_answer_while_the_process_waits(tmp_path: Path, steps: Steps, asker: 
         (S.RUNNING, T.PAUSED),
         (S.WAITING, T.ANSWER),
         (S.ANSWERING, T.ANSWERED),
+        (S.RUNNING, T.END),
+        (S.ENDING, T.ENDED),
+    ]
+
+
+def test_an_answer_that_cannot_be_stored_leaves_the_run_waiting(
+    tmp_path: Path, steps: Steps, asker: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: Any) -> None:
+        raise StorageError("the disk is full")
+
+    async def scenario() -> None:
+        async with staged(tmp_path, asker) as stage:
+            begun = await stage.begin()
+            await stage.until_it_waits(begun)
+            with monkeypatch.context() as patched:
+                patched.setattr(stage.store, "append", fails)
+                with pytest.raises(StorageError):
+                    await stage.supervisor.answer("ann", begun.id, approved())
+            assert text_of(await stage.answered(begun)) == "approved"
+
+    run(scenario())
+    answered = [(S.WAITING, T.ANSWER), (S.ANSWERING, T.ANSWERED)]
+    assert steps[2:] == [
+        *answered,
+        (S.RUNNING, T.PAUSED),
+        *answered,
         (S.RUNNING, T.END),
         (S.ENDING, T.ENDED),
     ]

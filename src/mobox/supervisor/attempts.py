@@ -153,7 +153,7 @@ class RunSlots:
 
     def _check_queue(self, slot: RunSlot, busy: Collection[str]) -> None:
         """Check the owner's limit. A chat has one active run: its own chat does not count."""
-        others = {held.name for held in self._held(slot.owner)}.union(busy) - {slot.name}
+        others = {other.name for other in self._taken(slot.owner)}.union(busy) - {slot.name}
         if len(others) >= self._limits.runs_per_owner:
             raise TooManyRuns(len(others))
 
@@ -183,11 +183,10 @@ class RunSlots:
         full = {owner for owner, count in counts.items() if count >= limit}
         return full.difference(attempt.run.owner for attempt in self._attempts.waiting)
 
-    def _taken(self) -> set[RunSlot]:
-        return self._attempts.slots | self._reserved.keys()
-
-    def _held(self, owner: str | None) -> set[RunSlot]:
-        return {slot for slot in self._taken() if owner in (None, slot.owner)}
+    def _taken(self, owner: str | None = None) -> set[RunSlot]:
+        """The slots of an owner, or of all."""
+        taken = self._attempts.slots | self._reserved.keys()
+        return taken if owner is None else {slot for slot in taken if slot.owner == owner}
 
     def _limits_of(self, owner: str) -> list[tuple[str | None, int]]:
         """The owner's limit first: a slot freed there counts for all, and costs no other owner."""
@@ -195,11 +194,11 @@ class RunSlots:
 
     def _make_room(self, owner: str | None, limit: int) -> None:
         """At the limit, interrupt the oldest waiting attempt; `TooManyRuns` if none waits."""
-        held = self._held(owner)
-        if len(held) < limit:
+        taken = self._taken(owner)
+        if len(taken) < limit:
             return
         for attempt in self._attempts.waiting:
             if owner in (None, attempt.run.owner):
                 attempt.interrupt()
                 return
-        raise TooManyRuns(len(held))
+        raise TooManyRuns(len(taken))

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from types import TracebackType
 from typing import Protocol, Self
 
 from msgspec import Struct
@@ -152,12 +151,7 @@ class Preparation:
         self._timer = asyncio.get_running_loop().call_later(self._after, self._due)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.over()
         if self._reporting is not None:
             await self._reporting
