@@ -13,7 +13,7 @@ from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.app import open_services
 from mobox.settings import OWNER, Settings
 from mobox.storage.log import RawLine
-from mobox.supervisor.stderr import StderrFolder
+from mobox.supervisor.agent_files import StderrFolder
 from server.live_server import LIMIT, MOBOX, message, mobox
 
 DEMO = Path(__file__).parents[2] / "agents"

@@ -15,7 +15,7 @@ from mobox.formatters import GROUP, get_formatter, profiles_of, protocols
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.app import create_app, open_services
 from mobox.settings import OWNER, Settings
-from mobox.supervisor.stderr import StderrFolder
+from mobox.supervisor.agent_files import StderrFolder
 from server.app_client import app_client, begin
 from server.live_server import message
 from server.serving import client_of

@@ -15,7 +15,7 @@ from mobox.errors import Fenced
 from mobox.events import Start, Status, StreamEvent
 from mobox.events.turn import Turn
 from mobox.sandbox import get_sandbox
-from mobox.supervisor.preparation import Preparation
+from mobox.supervisor.timeouts import Preparation
 from supervisor.stage import HASTY, IMPATIENT, QUIET, approved, run, staged, text_of, write_agent
 from support.waiting import until, until_async
 

@@ -18,8 +18,8 @@ from mobox.events import Done, Start
 from mobox.events.turn import Answer
 from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.log import Run, RunId
+from mobox.supervisor.agent_files import Redaction, StderrFolder
 from mobox.supervisor.pruning import prune
-from mobox.supervisor.stderr import Redaction, StderrFolder
 from supervisor.stage import (
     error_of,
     nothing_left,

@@ -32,7 +32,7 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the output, whether or not a server is running."""
-    from mobox.supervisor.stderr import StderrFolder
+    from mobox.supervisor.agent_files import StderrFolder
 
     settings = storage_settings(arguments)
     found = with_storage(settings, partial(_show, arguments))

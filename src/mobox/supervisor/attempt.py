@@ -6,6 +6,7 @@ Rule 2: output during shutdown is logged, except when a waiting process is relea
 Rule 3: timeouts apply while the agent is running. A waiting process is ended after `hold` seconds;
         the answer then starts a new attempt.
 Rule 4: a stored answer reaches the agent. An agent that exited without reading it is started again.
+Rule 5: what may happen next is in `state` alone; `states.py` has all states and transitions.
 """
 
 from __future__ import annotations
@@ -21,19 +22,31 @@ from msgspec.structs import replace
 
 from mobox.capture.catalog import Agent
 from mobox.capture.execution import Execution, Outcome
-from mobox.errors import Fenced, MoboxError, NotFound, NotWaiting, RunActive
+from mobox.errors import Fenced, MoboxError, NotFound, NotWaiting, ProtocolError, RunActive
 from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, StreamEvent
 from mobox.events.printable import on_one_line
-from mobox.events.turn import Answer, Frontend, Turn
+from mobox.events.transcript import Transcript
+from mobox.events.turn import Answer, Frontend, HistoryMessage, Turn, UserMessage
+from mobox.settings import Settings
 from mobox.storage import Storage
-from mobox.storage.log import Run
+from mobox.storage.chats import StoredMessage
+from mobox.storage.log import Run, pages
 from mobox.storage.retry import retry_while_unavailable
-from mobox.supervisor.preparation import Preparation
-from mobox.supervisor.reaper import Termination
+from mobox.supervisor.agent_files import Redaction, StderrFolder
+from mobox.supervisor.input_requests import InputRequests
 from mobox.supervisor.run_writer import RunWriter
-from mobox.supervisor.stderr import Redaction, StderrFolder
-from mobox.supervisor.timeouts import Deadlines, TimeoutAlarm
-from mobox.supervisor.turns import turn_for
+from mobox.supervisor.states import (
+    ACCEPTS_ANSWERS,
+    DISCARDS_OUTPUT,
+    HAS_PROCESS,
+    LEAVING,
+    MUST_END,
+    State,
+    Termination,
+    Trigger,
+    after,
+)
+from mobox.supervisor.timeouts import Deadlines, Preparation, TimeoutAlarm
 
 log = logging.getLogger("mobox.supervisor")
 
@@ -49,78 +62,63 @@ class AttemptDeps(NamedTuple):
 
     launch: Callable[[Turn], Execution]
     stderr: StderrFolder
-    hold: float
-    """For how many seconds a process waiting for an answer is kept."""
-    notice: float
-    """After how many seconds a status reports that the agent is still starting."""
-    quiet: float
-    """After how many seconds without output an agent with an open request counts as waiting."""
+    limits: Settings
 
 
 class Attempt:
     """One execution of an agent for a run."""
 
-    def __init__(self, store: Storage, run: Run, agent: Agent, means: AttemptDeps) -> None:
+    def __init__(self, store: Storage, run: Run, agent: Agent, deps: AttemptDeps) -> None:
         self.run = run
         self.agent = agent
-        self.over = False
-        """It appends nothing more: the run has ended, waits, or was taken over."""
+        self.state = State.STARTING
         self._store = store
-        self._means = means
+        self._deps = deps
         self._redacted = Redaction(agent)
-        self._writer: RunWriter | None = None
+        self._writer = RunWriter(store, run, self._on_pause)
+        self._reading_turn: asyncio.Task[Turn] | None = None
         self._execution: Execution | None = None
-        self._verdict: Termination | None = None
-        self._is_to_end = asyncio.Event()
-        self._last_answers: tuple[Answer, ...] = ()
-        self._ending: asyncio.Task[Outcome] | None = None
+        self._stopping: asyncio.Task[Outcome] | None = None  # referenced: asyncio does not
         self._alarm: TimeoutAlarm | None = None
         self._answer_lock = asyncio.Lock()  # held to answer the agent, or to conclude the attempt
-        self._answering = False
-        self._discards_output = False
+        self._termination: Termination | None = None
+        self._last_answers: tuple[Answer, ...] = ()
         self._output_bytes = 0
         self._stderr = ""
 
+    def _move(self, trigger: Trigger) -> None:
+        self.state = after(self.state, trigger)
+
+    def _on_pause(self, waits: bool) -> None:
+        self._move(Trigger.PAUSED if waits else Trigger.RESUMED)
+
     # Requests
-
-    @property
-    def leaving(self) -> bool:
-        """Whether its process is being ended, or has ended."""
-        return self.over or self._verdict is not None or self._ending is not None
-
-    @property
-    def waits(self) -> bool:
-        """Whether it only waits for a person's answer."""
-        return self._is_waiting() and not self._answering and not self.leaving
-
-    @property
-    def _accepts_answers(self) -> bool:
-        return self._execution is not None and not self.leaving
 
     async def answer(
         self, answers: Iterable[Answer], frontend: Frontend | None = None
     ) -> list[LogEntry]:
         """Log a person's answers and send them to the agent; empty if it accepts none any more."""
         async with self._answer_lock:
-            if not self._accepts_answers:
+            if self.state not in ACCEPTS_ANSWERS:
                 return []
-            self._answering = True
-            self._note(waits=False)
+            self._move(Trigger.ANSWER)
+            self._note_activity()
             try:
                 return await self._send(answers, frontend)
             finally:
-                self._answering = False
-                self._note(self._is_waiting())
+                self._move(Trigger.ANSWERED)
+                if self._writer.waiting:
+                    self._move(Trigger.PAUSED)
+                self._note_activity()
 
     async def _send(self, answers: Iterable[Answer], frontend: Frontend | None) -> list[LogEntry]:
-        assert self._writer is not None  # it accepts answers
-        assert self._execution is not None
-        requests = self._writer.asked
+        assert self._execution is not None  # it accepts answers
+        requests = self._writer.input_requests
         replies = requests.match(answers)
         if not replies:
             raise NotWaiting(self.run.id)
         requests.check(replies)
-        stored = await self._writer.write(*requests.told(replies))
+        stored = await self._writer.write(*requests.events_of(replies))
         if frontend is not None:
             self._execution.tell(frontend)
         for event, answer in replies:
@@ -130,14 +128,11 @@ class Attempt:
     def stop(self, reason: DoneReason = "cancelled", answers: tuple[Answer, ...] = ()) -> None:
         """End it, for the person or for the server; `answers` are logged with the end."""
         self._last_answers = self._last_answers or answers
-        self._end(Termination(reason))
+        self._leave(Trigger.STOP, Termination(reason))
 
     def interrupt(self) -> None:
         """The server shuts down or needs the slot: a waiting run stays `waiting`, unexecuted."""
-        if self.waits:
-            self._release()
-        elif not self.leaving:
-            self.stop("interrupted")
+        self._release_or_end(Termination("interrupted"))
 
     def end_at_once(self, answers: tuple[Answer, ...] = ()) -> None:
         """Stop and kill it: its run was taken over, or no more output is expected."""
@@ -149,25 +144,36 @@ class Attempt:
         if self._execution is not None:
             self._execution.kill()
 
-    def _end(self, verdict: Termination) -> None:
-        self._verdict = self._verdict or verdict
-        self._is_to_end.set()
-        self._stop_execution()
+    def _release_or_end(self, termination: Termination) -> None:
+        """End the process, unless it is being ended; a waiting run stays `waiting`."""
+        if self.state is State.WAITING:
+            self._leave(Trigger.RELEASE)
+        elif self.state not in LEAVING:
+            self._leave(Trigger.STOP, termination)
 
-    def _release(self) -> None:
-        self._discards_output = True
-        self._stop_execution()
-
-    def _stop_execution(self) -> None:
-        if self._execution is not None and self._ending is None:
-            self._ending = asyncio.create_task(self._execution.stop())
+    def _leave(self, trigger: Trigger, termination: Termination | None = None) -> None:
+        """End the process, and with a termination also the run; the first termination counts."""
+        before = self.state
+        self._move(trigger)
+        self._termination = self._termination or termination
+        if before in HAS_PROCESS:
+            assert self._execution is not None
+            self._stopping = asyncio.create_task(self._execution.stop())
+        elif before is State.STARTING and self._reading_turn is not None:
+            self._reading_turn.cancel()
 
     # Execution
 
     async def execute(self) -> Termination | None:
         """Execute until the run ends or waits; else return how to end it. Raises nothing."""
         try:
-            await self._work()
+            if self.run.tail_seq:
+                await retry_while_unavailable(self._writer.catch_up)
+            while self.state is not State.OVER:
+                outcome = await self._run_agent()
+                await self._keep_stderr(outcome)
+                async with self._answer_lock:
+                    await self._conclude(outcome)
         except (Fenced, NotFound):
             log.info(
                 "run %s: lost its lease (taken over or deleted); stopping this attempt", self.run.id
@@ -179,113 +185,102 @@ class Attempt:
             log.exception("run %s: internal error; ending the run", self.run.id)
             return Termination("error", BROKEN)
         finally:
-            self.over = True
+            if self.state is not State.OVER:
+                self._move(Trigger.LOST)
         return None
 
-    async def _work(self) -> None:
-        self._writer = RunWriter(self._store, self.run)
-        if self.run.tail_seq:
-            await retry_while_unavailable(self._writer.catch_up)
-        while not self.over:
-            outcome = Outcome(exit_code=0)
-            if (turn := await self._turn(self._writer)) is not None:
-                await self._writer.write(*self._beginning(turn))
-                outcome = await self._run_agent(self._writer, turn)
-            await self._keep_stderr(outcome)
-            async with self._answer_lock:
-                await self._conclude(self._writer, outcome)
-
-    async def _turn(self, writer: RunWriter) -> Turn | None:
-        """The agent's turn; nothing, if the run is stopped before the history is read."""
-        reading = asyncio.create_task(
-            retry_while_unavailable(turn_for, self._store, self.run, writer.asked)
-        )
-        ending = asyncio.create_task(self._is_to_end.wait())
-        try:
-            await asyncio.wait([reading, ending], return_when=asyncio.FIRST_COMPLETED)
-            return await reading if reading.done() else None
-        finally:
-            reading.cancel()
-            ending.cancel()
-            await asyncio.gather(reading, ending, return_exceptions=True)
-
-    def _beginning(self, turn: Turn) -> list[StreamEvent]:
-        """The first event of the log; nothing where the run is resumed."""
-        if turn.is_resumed:
-            return []
-        start = Start(
-            framework=self.run.framework,
-            agent=self.agent.id,
-            prompt_preview=turn.text[:PREVIEW] or None,
-        )
-        return [start]
-
-    async def _run_agent(self, writer: RunWriter, turn: Turn) -> Outcome:
-        """Execute the agent until its process exits."""
-        if self._verdict is not None:  # stopped before it started
+    async def _run_agent(self) -> Outcome:
+        """Execute the agent until its process exits; not at all if the run is stopped before."""
+        turn = await self._turn()
+        if turn is not None and not turn.is_resumed:
+            await self._writer.write(self._start_event(turn))
+        if turn is None or self.state is not State.STARTING:
             return Outcome(exit_code=0)
-        writer.listen()
+        self._writer.listen()
         try:
-            self._execution = execution = self._means.launch(turn)
+            self._execution = execution = self._deps.launch(turn)
         except OSError as error:
-            self._verdict = Termination("error", _launch_error(error))
+            self._leave(Trigger.STOP, Termination("error", _launch_error(error)))
             return Outcome()
+        self._move(Trigger.LAUNCHED)
         doing = f"{'Resuming' if turn.is_resumed else 'Starting'} {self.agent.name}"
-        preparation = Preparation(execution, self._announce, doing, self._means.notice)
+        preparation = Preparation(execution, self._announce, doing, self._deps.limits.notice)
         async with execution:
             try:
-                with self._limited():
+                with self._timeouts():
                     async with preparation:
-                        await self._listen(writer, execution, preparation)
+                        await self._listen(execution, preparation)
                 outcome = await execution.outcome()
             except BaseException:  # a lost lease, or an internal error
                 execution.kill()
                 raise
         return replace(outcome, stderr_tail=self._redacted(outcome.stderr_tail))
 
+    async def _turn(self) -> Turn | None:
+        """The agent's turn; nothing, if the run is stopped before the history is read."""
+        if self.state in LEAVING:
+            return None
+        self._reading_turn = reading = asyncio.create_task(
+            retry_while_unavailable(turn_for, self._store, self.run, self._writer.input_requests)
+        )
+        try:
+            await asyncio.wait([reading])
+        finally:
+            reading.cancel()
+        return None if reading.cancelled() else reading.result()
+
+    def _start_event(self, turn: Turn) -> Start:
+        return Start(
+            framework=self.run.framework,
+            agent=self.agent.id,
+            prompt_preview=turn.text[:PREVIEW] or None,
+        )
+
     async def _announce(self, preparation: Status) -> None:
-        if self._writer is not None and not self.leaving:
+        if self.state not in LEAVING:
             await self._writer.write(preparation)
 
-    async def _listen(
-        self, writer: RunWriter, execution: Execution, preparation: Preparation
-    ) -> None:
-        limit = self.agent.limits.output
-        while data := await self._next_output(writer, execution):
-            preparation.over()
-            if self._discards_output:
+    async def _listen(self, execution: Execution, preparation: Preparation) -> None:
+        """Store the process's output until it has exited."""
+        writer, limit = self._writer, self.agent.limits.output
+        while data := await (
+            self._read_or_pause(execution) if writer.may_pause_again else execution.read()
+        ):
+            if not preparation.is_over:
+                preparation.over()
+            if self.state in DISCARDS_OUTPUT:
                 continue
             await writer.read(data)
-            self._note(writer.waiting)
+            self._note_activity()
             self._output_bytes += len(data)
             if self._output_bytes > limit:
-                self._discards_output = True
-                self._fail("output_limit", f"The agent wrote more than {limit:,} bytes.")
-        if not self._discards_output:
+                error = Error(
+                    message=f"The agent wrote more than {limit:,} bytes.", code="output_limit"
+                )
+                self._leave(Trigger.OUTPUT_LIMIT, Termination("error", error))
+        if self.state not in DISCARDS_OUTPUT:
             await writer.finish_reading()
 
-    async def _next_output(self, writer: RunWriter, execution: Execution) -> bytes:
+    async def _read_or_pause(self, execution: Execution) -> bytes:
         """The next output. A silent agent with an open request counts as waiting again.
 
         Text without an id has no end, so only silence shows that no more of it comes.
         """
-        if not writer.may_pause_again:
-            return await execution.read()
         reading = asyncio.create_task(execution.read())
         try:
-            done, _ = await asyncio.wait([reading], timeout=self._means.quiet)
-            if not done and not self._discards_output:
-                await writer.pause_again()
-                self._note(writer.waiting)
+            done, _ = await asyncio.wait([reading], timeout=self._deps.limits.quiet)
+            if not done and self.state not in DISCARDS_OUTPUT:
+                await self._writer.pause_again()
+                self._note_activity()
             return await reading
         finally:
             reading.cancel()
 
     @contextmanager
-    def _limited(self) -> Iterator[None]:
-        """Enforce the agent's timeouts."""
+    def _timeouts(self) -> Iterator[None]:
+        """Enforce the agent's timeouts, and the time for which a waiting process is kept."""
         now = asyncio.get_running_loop().time()
-        deadlines = Deadlines(self.agent.timeouts, self._means.hold, now)
+        deadlines = Deadlines(self.agent.timeouts, self._deps.limits.hold, now)
         self._alarm = TimeoutAlarm(deadlines, partial(self._on_timeout, deadlines))
         try:
             yield
@@ -293,58 +288,45 @@ class Attempt:
             self._alarm.silence()
             self._alarm = None
 
-    def _note(self, waits: bool) -> None:
+    def _note_activity(self) -> None:
         if self._alarm is not None:
-            self._alarm.note(waits)
+            self._alarm.note(self.state is State.WAITING)
 
     def _on_timeout(self, deadlines: Deadlines) -> None:
-        if self.waits:
-            self._release()
-        elif not self.leaving:
-            self._end(Termination("error", deadlines.problem()))
-
-    def _is_waiting(self) -> bool:
-        return self._writer is not None and self._writer.waiting
-
-    def _fail(self, code: str, message: str) -> None:
-        self._end(Termination("error", Error(message=message, code=code)))
+        self._release_or_end(Termination("error", deadlines.problem()))
 
     # The end
 
-    async def _forget(self) -> None:
-        """Delete the stderr of a deleted run."""
-        try:
-            await self._store.read(self.run.id, limit=1)
-        except NotFound:
-            await asyncio.to_thread(self._means.stderr.delete, [self.run.id])
-        except MoboxError as error:
-            log.warning("run %s: cannot read its log: %s", self.run.id, error)
-
-    async def _conclude(self, writer: RunWriter, outcome: Outcome) -> None:
-        must_end = self._verdict is not None or (outcome.exit_code != 0 and self._ending is None)
+    async def _conclude(self, outcome: Outcome) -> None:
+        """The process has exited: leave the run waiting, restart the agent, or end the run."""
+        writer = self._writer
+        has_failed = outcome.exit_code != 0 and self.state is not State.RELEASING
+        must_end = has_failed or self.state in MUST_END
         if not must_end and writer.waiting:
-            self.over = True  # the answer starts the next attempt
-        elif not must_end and writer.unheard and not self._has_read_answer():
-            writer.unheard = False
-            self._execution = None
+            self._move(Trigger.LEFT_WAITING)  # the answer starts the next attempt
+        elif not must_end and self.state is State.RUNNING and self._has_ignored_answer():
+            writer.has_unread_answer = False
+            self._move(Trigger.RESTART)
         else:
-            await writer.end(self._done(outcome), *self._last_events(writer, outcome))
-            self.over = True
+            self._move(Trigger.END)
+            await writer.end(self._done(outcome), *self._last_events(outcome))
+            self._move(Trigger.ENDED)
 
-    def _has_read_answer(self) -> bool:
-        return self._execution is not None and self._execution.heard
+    def _has_ignored_answer(self) -> bool:
+        assert self._execution is not None
+        return self._writer.has_unread_answer and not self._execution.heard
 
     def _done(self, outcome: Outcome) -> Done | None:
-        if self._verdict is not None:
-            return Done(reason=self._verdict.reason)
+        if self._termination is not None:
+            return Done(reason=self._termination.reason)
         return None if outcome.failure() is None else Done(reason="error")
 
-    def _last_events(self, writer: RunWriter, outcome: Outcome) -> list[StreamEvent]:
+    def _last_events(self, outcome: Outcome) -> list[StreamEvent]:
         if self._done(outcome) is None:
-            problem = self.agent.lacks() if writer.fails else None
+            problem = self.agent.lacks() if self._writer.fails else None
             return [Status(message=problem, kind="notice")] if problem else []
-        events = writer.asked.settled(self._last_answers)
-        error = outcome.failure() if self._verdict is None else self._verdict.error
+        events = self._writer.input_requests.closing_events(self._last_answers)
+        error = outcome.failure() if self._termination is None else self._termination.error
         if error is not None:
             why = on_one_line(outcome.stderr_tail.rstrip().rpartition("\n")[2], WHY)
             log.warning("%s %s (mobox logs %s)", error.message, why, self.run.id)
@@ -362,11 +344,64 @@ class Attempt:
         self._stderr += outcome.stderr_tail
         if self._stderr:
             try:
-                await asyncio.to_thread(self._means.stderr.keep, self.run, self._stderr)
+                await asyncio.to_thread(self._deps.stderr.keep, self.run, self._stderr)
             except OSError as error:
                 log.warning("run %s: cannot store its stderr: %s", self.run.id, error)
+
+    async def _forget(self) -> None:
+        """Delete the stderr of a deleted run."""
+        try:
+            await self._store.read(self.run.id, limit=1)
+        except NotFound:
+            await asyncio.to_thread(self._deps.stderr.delete, [self.run.id])
+        except MoboxError as error:
+            log.warning("run %s: cannot read its log: %s", self.run.id, error)
 
 
 def _launch_error(error: OSError) -> Error:
     why = error.strerror or error
     return Error(message=f"The agent cannot be started: {why}.", code="agent_start")
+
+
+# The turn
+
+
+async def turn_for(storage: Storage, run: Run, requests: InputRequests) -> Turn:
+    """The turn of an agent that starts a run, or resumes it after an answer."""
+    history = await storage.history(run.owner, run.chat_id)
+    before = [message for message in history.messages if message.run_id != run.id]
+    frontend = await _frontend(storage, run)
+    if requests.answers or requests.earlier_answers:
+        return Turn(
+            history=_history([*before, await _own_message(storage, run)]),
+            answers=requests.answers,
+            earlier_answers=requests.earlier_answers,
+            resume=requests.resume,
+            frontend=frontend,
+        )
+    *before, last = before
+    if not isinstance(last.body, UserMessage):
+        raise ProtocolError(f"run {run.id} has no user message to answer")
+    return Turn(prompt=last.body.parts, history=_history(before), frontend=frontend)
+
+
+async def _frontend(storage: Storage, run: Run) -> Frontend | None:
+    """The frontend data of the last request that had any: answers over other APIs have none."""
+    sent = [request.frontend for request in await storage.asked(run.id)]
+    return next((frontend for frontend in reversed(sent) if frontend is not None), None)
+
+
+async def _own_message(storage: Storage, run: Run) -> StoredMessage:
+    """The run's own message so far; reads the log page by page."""
+    transcript = Transcript()
+    async for page in pages(storage, run.id):
+        for entry in page:
+            transcript.add(entry.event, entry.ts)
+    body = transcript.message(run.id)
+    return StoredMessage(
+        id=run.id, role="assistant", created_at=run.started_at, body=body, run_id=run.id
+    )
+
+
+def _history(messages: Iterable[StoredMessage]) -> tuple[HistoryMessage, ...]:
+    return tuple(message.as_history() for message in messages)

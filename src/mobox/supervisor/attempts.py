@@ -1,49 +1,88 @@
-"""The attempts executed in this process: each has a task and a slot until it has ended."""
+"""The attempts executed in this process, and whether another one may start.
+
+Rule 1: an attempt is registered, with its task and its slot, from its start until its task ends.
+Rule 2: attempts of a chat are executed one after the other: they share the chat's folder.
+Rule 3: an attempt that is leaving uses no slot. At a limit, the oldest one that only waits for an
+        answer is released: the answer starts another attempt.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import NamedTuple
 
+from mobox.errors import TooManyRuns
 from mobox.events.turn import Answer
+from mobox.settings import Settings
+from mobox.storage.chats import Chats
 from mobox.storage.log import Run, RunId
 from mobox.supervisor.attempt import Attempt
-from mobox.supervisor.reaper import Reaper
-from mobox.supervisor.run_slots import RunSlot, RunSlots
+from mobox.supervisor.recovery import Reaper
+from mobox.supervisor.states import LEAVING, State
+
+
+class RunSlot(NamedTuple):
+    """A run's slot. Equal names share a slot, so that a repeated request needs no second one."""
+
+    owner: str
+    name: object
+
+
+class Registration(NamedTuple):
+    """The slot that an attempt uses, and the task that executes it."""
+
+    slot: RunSlot
+    task: asyncio.Task[None]
 
 
 class Attempts:
-    """Attempts by run. Only a run's last one counts; an earlier one may still be shutting down."""
+    """The registry. Only a run's last attempt counts; an earlier one may still be shutting down."""
 
-    def __init__(self, slots: RunSlots, reaper: Reaper) -> None:
-        self._slots = slots
+    def __init__(self, reaper: Reaper) -> None:
         self._reaper = reaper
-        self._last: dict[RunId, Attempt] = {}
-        self._tasks: dict[Attempt, asyncio.Task[None]] = {}
-
-    def __iter__(self) -> Iterator[Attempt]:
-        return iter(list(self._tasks))
+        self._registered: dict[Attempt, Registration] = {}  # the oldest first
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return len(self._registered)
+
+    def __contains__(self, run_id: object) -> bool:
+        return any(attempt.run.id == run_id for attempt in self._registered)
 
     @property
-    def tasks(self) -> Collection[asyncio.Task[None]]:
+    def all(self) -> list[Attempt]:
+        """All of them, the oldest first."""
+        return list(self._registered)
+
+    @property
+    def tasks(self) -> list[asyncio.Task[None]]:
         """The tasks that execute them."""
-        return self._tasks.values()
+        return [registration.task for registration in self._registered.values()]
 
     @property
-    def runs(self) -> Collection[RunId]:
-        """The ids of their runs: a live view."""
-        return self._last.keys()
+    def slots(self) -> set[RunSlot]:
+        """The slots in use."""
+        return {
+            registration.slot
+            for attempt, registration in self._registered.items()
+            if attempt.state not in LEAVING
+        }
+
+    @property
+    def waiting(self) -> list[Attempt]:
+        """Those that only wait for a person's answer, the oldest first."""
+        return [attempt for attempt in self._registered if attempt.state is State.WAITING]
 
     def last(self, run_id: RunId) -> Attempt | None:
         """The last attempt of a run, whether or not its lease is still ours."""
-        return self._last.get(run_id)
+        attempts = (attempt for attempt in reversed(self._registered) if attempt.run.id == run_id)
+        return next(attempts, None)
 
     def of(self, run: Run) -> Attempt | None:
         """The attempt of a run; one whose run another process has resumed is ended."""
-        attempt = self._last.get(run.id)
+        attempt = self.last(run.id)
         if attempt is None or attempt.run.epoch == run.epoch:
             return attempt
         attempt.end_at_once()
@@ -53,18 +92,16 @@ class Attempts:
         """The attempts of a chat."""
         return [
             attempt
-            for attempt in self._tasks
+            for attempt in self._registered
             if (attempt.run.owner, attempt.run.chat_id) == (owner, chat_id)
         ]
 
     def begin(self, attempt: Attempt, slot: RunSlot) -> None:
-        """Execute it after the chat's other attempts: they would share the chat's folder."""
-        before = [
-            self._tasks[other] for other in self.in_chat(attempt.run.owner, attempt.run.chat_id)
-        ]
-        self._last[attempt.run.id] = attempt
-        self._slots.sit(attempt, slot)
-        self._tasks[attempt] = asyncio.create_task(self._execute(attempt, before))
+        """Execute it after the chat's other attempts."""
+        others = self.in_chat(attempt.run.owner, attempt.run.chat_id)
+        before = [self._registered[other].task for other in others]
+        task = asyncio.create_task(self._execute(attempt, before))
+        self._registered[attempt] = Registration(slot, task)
 
     async def end(self, attempts: Collection[Attempt], answers: tuple[Answer, ...] = ()) -> None:
         """End some of them, and return when they have."""
@@ -75,17 +112,93 @@ class Attempts:
     async def wait_for(self, attempts: Collection[Attempt]) -> None:
         """Return when they have ended."""
         if attempts:
-            await asyncio.wait([self._tasks[attempt] for attempt in attempts])
+            await asyncio.wait([self._registered[attempt].task for attempt in attempts])
 
     async def _execute(self, attempt: Attempt, before: Collection[asyncio.Task[None]]) -> None:
         try:
             if before:
                 await asyncio.wait(before)
-            verdict = await attempt.execute()
-            if verdict is not None:
-                await self._reaper.end(attempt.run, verdict)
+            termination = await attempt.execute()
+            if termination is not None:
+                await self._reaper.end(attempt.run, termination)
         finally:
-            del self._tasks[attempt]
-            self._slots.leave(attempt)
-            if self._last.get(attempt.run.id) is attempt:
-                del self._last[attempt.run.id]
+            del self._registered[attempt]
+
+
+class RunSlots:
+    """Checks every limit on new runs. Slots are used by attempts, and by requests to start one."""
+
+    def __init__(self, limits: Settings, chats: Chats, attempts: Attempts) -> None:
+        self._limits = limits
+        self._chats = chats
+        self._attempts = attempts
+        self._reserved: Counter[RunSlot] = Counter()
+
+    @asynccontextmanager
+    async def offer(self, owner: str, chat_id: str, name: object) -> AsyncIterator[RunSlot | None]:
+        """A slot for a new attempt, none where other processes execute; raises `TooManyRuns`."""
+        if self._limits.executes:
+            slot = RunSlot(owner, name)
+            if slot not in self._taken():
+                for limited, limit in self._limits_of(owner):
+                    self._make_room(limited, limit)
+            with self._reserve(slot):
+                yield slot
+        else:
+            busy = await self._chats.busy_chats(owner)
+            slot = RunSlot(owner, chat_id)
+            self._check_queue(slot, busy)
+            with self._reserve(slot):
+                yield None
+
+    def _check_queue(self, slot: RunSlot, busy: Collection[str]) -> None:
+        """Check the owner's limit. A chat has one active run: its own chat does not count."""
+        others = {other.name for other in self._taken(slot.owner)}.union(busy) - {slot.name}
+        if len(others) >= self._limits.runs_per_owner:
+            raise TooManyRuns(len(others))
+
+    @contextmanager
+    def _reserve(self, slot: RunSlot) -> Iterator[None]:
+        self._reserved[slot] += 1
+        try:
+            yield
+        finally:
+            self._reserved -= Counter([slot])
+
+    def force_acquire(self, owner: str, name: object) -> RunSlot:
+        """A slot for a claimed run, even if that exceeds the limits."""
+        for limited, limit in self._limits_of(owner):
+            with suppress(TooManyRuns):
+                self._make_room(limited, limit)
+        return RunSlot(owner, name)
+
+    def has_room(self) -> bool:
+        """Whether another may start, perhaps in the slot of one that only waits."""
+        return len(self._taken()) < self._limits.max_runs or bool(self._attempts.waiting)
+
+    def full_owners(self) -> set[str]:
+        """The owners at their limit of whose attempts none only waits."""
+        limit = self._limits.runs_per_owner
+        counts = Counter(slot.owner for slot in self._taken())
+        full = {owner for owner, count in counts.items() if count >= limit}
+        return full.difference(attempt.run.owner for attempt in self._attempts.waiting)
+
+    def _taken(self, owner: str | None = None) -> set[RunSlot]:
+        """The slots of an owner, or of all."""
+        taken = self._attempts.slots | self._reserved.keys()
+        return taken if owner is None else {slot for slot in taken if slot.owner == owner}
+
+    def _limits_of(self, owner: str) -> list[tuple[str | None, int]]:
+        """The owner's limit first: a slot freed there counts for all, and costs no other owner."""
+        return [(owner, self._limits.runs_per_owner), (None, self._limits.max_runs)]
+
+    def _make_room(self, owner: str | None, limit: int) -> None:
+        """At the limit, interrupt the oldest waiting attempt; `TooManyRuns` if none waits."""
+        taken = self._taken(owner)
+        if len(taken) < limit:
+            return
+        for attempt in self._attempts.waiting:
+            if owner in (None, attempt.run.owner):
+                attempt.interrupt()
+                return
+        raise TooManyRuns(len(taken))

@@ -148,14 +148,14 @@ class InputRequests:
         calls = (n for n, each in self._open.items() if each.tool_call_id == answer.tool_call_id)
         return next(calls, None) if answer.tool_call_id is not None else None
 
-    def told(self, replies: Sequence[Reply]) -> list[StreamEvent]:
+    def events_of(self, replies: Sequence[Reply]) -> list[StreamEvent]:
         """The events of replies; with PAUSED while other requests are unanswered."""
         answered = {reply.event.id for reply in replies}
         left = tuple(n for n in self._waited_for if n in self._open and n not in answered)
         events: list[StreamEvent] = [reply.event for reply in replies]
         return [*events, Paused(request_ids=left, resume=self.resume)] if left else events
 
-    def settled(self, answers: Iterable[Answer] = ()) -> list[StreamEvent]:
+    def closing_events(self, answers: Iterable[Answer] = ()) -> list[StreamEvent]:
         """The events of open requests when the run ends: unanswered ones are cancelled.
 
         The agent will not emit the results of the page's tools any more, so they are added here.

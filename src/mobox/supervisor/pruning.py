@@ -17,8 +17,7 @@ from mobox.settings import now_ms
 from mobox.storage import Storage
 from mobox.storage.chats import IdleChat
 from mobox.storage.log import RunId
-from mobox.supervisor.states import StateFolders
-from mobox.supervisor.stderr import StderrFolder
+from mobox.supervisor.agent_files import StateFolders, StderrFolder
 
 REMEMBERED: Final = timedelta(weeks=4)
 """For how long a deleted run is reported as deleted instead of as not found."""

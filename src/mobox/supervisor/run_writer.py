@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -34,7 +34,9 @@ from mobox.supervisor.input_requests import InputRequests
 log = logging.getLogger("mobox.supervisor")
 
 MOST_LINES: Final = 1024
+"""Output of more lines is parsed in pieces."""
 PIECE: Final = 4096
+"""Bytes of a piece."""
 
 
 class Clock:
@@ -49,16 +51,26 @@ class Clock:
 
 
 class RunWriter:
-    """The only writer of one attempt. Appends events in order, under the attempt's epoch.
+    """The only writer of one attempt: bytes are split, parsed, repaired and appended, in order.
 
-    Starts empty; `take_up` rebuilds its state from the existing log.
+    Appends under the attempt's epoch. Starts empty; `take_up` rebuilds its state from the log.
     """
 
-    def __init__(self, log: Log, run: Run) -> None:
-        self.asked = InputRequests()
+    def __init__(
+        self, log: Log, run: Run, on_pause: Callable[[bool], object] = lambda waits: None
+    ) -> None:
+        """`on_pause` is called with true when the log pauses, with false when it continues.
+
+        That is before the event is stored: when a reader has it, everyone else knows.
+        """
+        self.input_requests = InputRequests()
         """The input requests of all attempts of this run."""
+        self.has_unread_answer = False
+        """True between storing an answer and the agent's next output."""
         self._log = log
         self._run = run
+        self._on_pause = on_pause
+        self._was_waiting = False  # as `on_pause` was last called
         self._lifecycle = Lifecycle(run.framework)
         self._unread = UnreadLines(run.framework)
         self._clock = Clock()
@@ -68,8 +80,6 @@ class RunWriter:
         self._execution = ""  # the prefix of ids of every execution but the first
         self._processes = 0
         self._answered: set[str | None] = set()
-        self.unheard = False
-        """True between storing an answer and the agent's next output."""
 
     @classmethod
     async def take_up(cls, log: Log, run: Run) -> RunWriter:
@@ -80,13 +90,14 @@ class RunWriter:
 
     async def catch_up(self) -> None:
         """Rebuild the state from the log."""
-        self._lifecycle, self.asked = Lifecycle(self._run.framework), InputRequests()
+        self._lifecycle, self.input_requests = Lifecycle(self._run.framework), InputRequests()
         self._unread = self._unread.afresh()
         async for page in pages(self._log, self._run.id):
             events = [entry.event for entry in page]
             self._lifecycle.feed_all(events)
-            self.asked.see_all(events)
+            self.input_requests.see_all(events)
             self._unread.recall(events)
+        self._was_waiting = self._lifecycle.waiting
 
     @property
     def waiting(self) -> bool:
@@ -125,14 +136,17 @@ class RunWriter:
             stored = await self._store(self._lifecycle.feed_all(events))
             replies = {event.id for event in events if isinstance(event, InputResponse)}
             self._answered |= replies
-            self.unheard = self.unheard or bool(replies)
+            self.has_unread_answer = self.has_unread_answer or bool(replies)
             return stored
 
     async def read(self, data: bytes) -> None:
         """Parse an agent's output and append its events, with the raw lines."""
         async with self._append_lock:
-            for piece in _pieces(data):
-                await self._parse(self._lines.split(piece))
+            if data.count(b"\n") <= MOST_LINES:
+                await self._parse(self._lines.split(data))
+                return
+            for start in range(0, len(data), PIECE):  # parsing a piece blocks the event loop
+                await self._parse(self._lines.split(data[start : start + PIECE]))
 
     async def finish_reading(self) -> None:
         """Append what the end of an agent's output completes."""
@@ -164,7 +178,9 @@ class RunWriter:
         lines = []
         for item in items:
             first = len(events)
-            parsed = self._of_execution(self._parser.feed_lines([item]))
+            parsed = self._parser.feed_lines([item])
+            if self._execution:
+                parsed = self._of_execution(parsed)
             self._unread.see(parsed)
             events += self._lifecycle.feed_all(
                 self._since_answers(parsed) if self._answered else parsed
@@ -175,7 +191,7 @@ class RunWriter:
         await self._store(events, lines)
 
     def _of_execution(self, events: list[StreamEvent]) -> list[StreamEvent]:
-        """`events`, with USAGE and RESULT marked with their execution."""
+        """`events`, with USAGE and RESULT marked with their execution, unless it is the first."""
         if not self._execution:
             return events
         name = self._execution.rstrip(".")
@@ -196,12 +212,17 @@ class RunWriter:
                     since.append(Raw(raw=event.as_json(), source="answered already"))
                 case _:
                     since.append(event)
-        self.unheard = self.unheard and all(event.type in LETS_WAIT for event in since)
+        self.has_unread_answer = self.has_unread_answer and all(
+            event.type in LETS_WAIT for event in since
+        )
         return since
 
     async def _store(
         self, events: Sequence[StreamEvent], lines: Sequence[RawLine] = ()
     ) -> list[LogEntry]:
+        if (waiting := self._lifecycle.waiting) is not self._was_waiting:
+            self._was_waiting = waiting
+            self._on_pause(waiting)
         if not events and not lines:
             return []
         run = self._run
@@ -210,12 +231,5 @@ class RunWriter:
         except (RunActive, StorageError):  # forget the events that were not stored
             await self.catch_up()
             raise
-        self.asked.see_all(events)
+        self.input_requests.see_all(events)
         return stored
-
-
-def _pieces(data: bytes) -> list[bytes]:
-    """The data, in pieces if it has many lines: parsing a piece blocks the event loop."""
-    if data.count(b"\n") <= MOST_LINES:
-        return [data]
-    return [data[start : start + PIECE] for start in range(0, len(data), PIECE)]

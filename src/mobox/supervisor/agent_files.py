@@ -1,9 +1,12 @@
-"""Stores the stderr of each attempt in a file, without the secrets that the agent was given."""
+"""The files of agents in the data folder: the state of each chat, the stderr of each attempt."""
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import os
 import re
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,12 +17,52 @@ from mobox.capture.execution import STDERR_TAIL
 from mobox.sandbox.process import PASSED_ON
 from mobox.storage.log import Run
 
+log = logging.getLogger("mobox.supervisor")
+
 SECRET: Final = 8
 """Values of at least this many characters are secrets: shorter ones are words."""
 PIECE: Final = 4
 """A truncated secret of at least this many characters is redacted, too."""
 
 _NAME = re.compile(r"(?P<run>\w+)\.\d+\.stderr")
+
+
+class StateFolders:
+    """Names and deletes the folders; a sandbox creates them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def of(self, owner: str, chat_id: str) -> Path:
+        """The folder of a chat. Its name is a hash: ids come from clients and are no file names."""
+        name = hashlib.sha256(f"{len(owner)}:{owner}{chat_id}".encode()).hexdigest()
+        return self._path / name[:32]
+
+    def delete(self, owner: str, chat_id: str) -> None:
+        """Delete a chat's state, also where agents have made it read-only."""
+        folder = self.of(owner, chat_id)
+        _remove(folder)
+        if os.path.lexists(folder):
+            _make_writable(folder)
+            _remove(folder)
+        if os.path.lexists(folder):
+            log.warning("cannot delete the state folder of a deleted chat: %s", folder)
+
+
+def _remove(folder: Path) -> None:
+    with suppress(RecursionError):  # folders nested too deeply for Python 3.11
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_writable(folder: Path) -> None:
+    """Make each folder writable before listing it; links are not followed."""
+    pending = [folder]
+    while pending:
+        path = pending.pop()
+        with suppress(OSError):
+            if path.is_dir() and not path.is_symlink():
+                path.chmod(0o700)
+                pending += path.iterdir()
 
 
 class Redaction:

@@ -103,13 +103,13 @@ async def test_an_answer_is_unheard_until_the_agent_says_something_of_its_own() 
     scribe = await RunWriter.take_up(store, await begun(store))
     scribe.listen()
     await scribe.read(REQUEST + PAUSED)
-    assert (scribe.waiting, scribe.unheard) == (True, False)
+    assert (scribe.waiting, scribe.has_unread_answer) == (True, False)
     await scribe.write(ANSWER)
-    assert (scribe.waiting, scribe.unheard) == (False, True)
+    assert (scribe.waiting, scribe.has_unread_answer) == (False, True)
     await scribe.read(b'{"type": "status", "data": {"message": "tidying up"}}\nnoise\n')
-    assert scribe.unheard
+    assert scribe.has_unread_answer
     await scribe.read(b'{"type": "done", "data": {}}\n')
-    assert not scribe.unheard
+    assert not scribe.has_unread_answer
 
 
 async def test_a_pause_for_an_answer_that_has_come_is_none_until_it_is_asked_again() -> None:

@@ -77,13 +77,13 @@ def test_the_first_of_two_answers_to_one_request_counts() -> None:
 
 def test_while_others_are_waited_for_the_run_goes_on_waiting() -> None:
     seen = asked(APPROVAL, QUESTION, BOTH)
-    first = seen.told(seen.match([Answer(decision="approved", request_id="r1")]))
+    first = seen.events_of(seen.match([Answer(decision="approved", request_id="r1")]))
     assert first == [
         InputResponse(id="r1", decision="approved"),
         Paused(request_ids=("r2",), resume={"at": 1}),
     ]
     seen.see_all(first)
-    last = seen.told(seen.match([Answer(decision="answered", request_id="r2", value="oak")]))
+    last = seen.events_of(seen.match([Answer(decision="answered", request_id="r2", value="oak")]))
     assert last == [InputResponse(id="r2", decision="answered", value="oak")]
     assert seen.resume == {"at": 1}
 
@@ -91,7 +91,7 @@ def test_while_others_are_waited_for_the_run_goes_on_waiting() -> None:
 def test_a_request_that_the_pause_does_not_name_is_not_waited_for() -> None:
     seen = asked(APPROVAL, QUESTION, Paused(request_ids=("r1",)))
     replies = seen.match([Answer(decision="approved", request_id="r1")])
-    assert seen.told(replies) == [InputResponse(id="r1", decision="approved")]
+    assert seen.events_of(replies) == [InputResponse(id="r1", decision="approved")]
 
 
 def test_all_answers_are_told_again_the_last_one_to_each() -> None:
@@ -143,10 +143,10 @@ def test_what_a_tool_of_the_page_gave_is_its_value_also_if_it_failed() -> None:
     seen = asked(InputRequest(id="r", kind="tool", tool_call_id="c"))
     (failed,) = seen.match([Answer(decision="denied", request_id="r", value="no GPS")])
     assert failed.event == InputResponse(id="r", decision="denied", value="no GPS")
-    (result,) = (e for e in seen.settled([failed.answer]) if isinstance(e, ToolResult))
+    (result,) = (e for e in seen.closing_events([failed.answer]) if isinstance(e, ToolResult))
     assert (result.output, result.status) == ("no GPS", "error")
     why = Answer(decision="denied", request_id="r", reason="no GPS")
-    assert ToolResult(id="c", output="no GPS", status="error") in seen.settled([why])
+    assert ToolResult(id="c", output="no GPS", status="error") in seen.closing_events([why])
 
 
 def test_what_was_given_with_the_pause_comes_back_else_what_came_with_the_request() -> None:
@@ -159,7 +159,7 @@ def test_what_was_given_with_the_pause_comes_back_else_what_came_with_the_reques
 
 def test_what_nobody_will_answer_is_cancelled() -> None:
     seen = asked(APPROVAL, QUESTION, InputResponse(id="r2", decision="answered"))
-    assert seen.settled() == [InputResponse(id="r1", decision="cancelled")]
+    assert seen.closing_events() == [InputResponse(id="r1", decision="cancelled")]
 
 
 async def test_a_log_tells_what_was_asked_however_long_it_is() -> None:
@@ -167,7 +167,7 @@ async def test_a_log_tells_what_was_asked_however_long_it_is() -> None:
     begun = (await store.begin_turn("ann", submit(), "demo", "emitted")).run
     many: list[StreamEvent] = [InputRequest(id=f"r{n}", kind="question") for n in range(600)]
     await store.append(begun.id, begun.epoch, [Start(framework="emitted"), *many], 0)
-    assert len((await input_requests_of(store, begun.id)).settled()) == 600
+    assert len((await input_requests_of(store, begun.id)).closing_events()) == 600
     await store.close()
 
 
@@ -214,5 +214,5 @@ def test_an_edit_has_the_changed_input() -> None:
 
 
 def test_a_run_that_ends_takes_no_decision_that_is_not_allowed() -> None:
-    settled = asked(OFFERED).settled([Answer(decision="approved", request_id="r1")])
+    settled = asked(OFFERED).closing_events([Answer(decision="approved", request_id="r1")])
     assert settled == [InputResponse(id="r1", decision="cancelled")]

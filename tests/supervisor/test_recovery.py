@@ -11,8 +11,7 @@ from mobox.errors import StorageError
 from mobox.events import Done, Start
 from mobox.storage import MemoryStorage, Settings
 from mobox.storage.log import Run, RunId
-from mobox.supervisor.poll_loop import PollLoop
-from mobox.supervisor.reaper import AT_ONCE, Reaper
+from mobox.supervisor.recovery import AT_ONCE, PollLoop, Reaper
 from supervisor.stage import submit
 
 LOSING = Settings(queue=0)  # what is left to others is lost at once
