@@ -16,10 +16,16 @@ import mobox
 from grammar import check_ai_sdk
 from mobox import compat, errors, events
 from mobox.capture.jsonlines import JsonLines
-from mobox.compat import EventParser, EventType, NormalizedToAISDK, SSEFormatter, get_parser
+from mobox.compat import (
+    NO_EVENT,
+    EventParser,
+    EventType,
+    NormalizedToAISDK,
+    SSEFormatter,
+    get_parser,
+)
 from mobox.delivery import sse
 from mobox.events import json_text
-from mobox.parsers import NO_EVENT
 from recorded import each_recording
 
 NAMES = {"Any": Any, **{name: getattr(compat, name) for name in compat.__all__}}
@@ -303,6 +309,17 @@ def test_parse_gives_every_event_that_feed_gives(recording: Path) -> None:
         assert [event, *event.more] == (expected or [events.Raw(raw=raw, source=NO_EVENT)])
 
 
+@each_recording
+def test_the_log_of_parsed_events_is_the_log_of_the_lines(recording: Path) -> None:
+    lines, framework = JsonLines(), recording.parent.name
+    parser, many = get_parser(framework), get_parser(framework)
+    one, other = mobox.Recorder("emitted"), mobox.Recorder("emitted")
+    for line in lines.feed(recording.read_bytes()) + lines.close():
+        raw = json_text.decode(line) if isinstance(line, bytes) else line
+        silent = [events.Raw(raw=raw, source=NO_EVENT)]
+        assert one.feed([parser.parse(raw)]) == other.feed(many.feed(raw) or silent)
+
+
 def test_the_first_event_of_a_line_has_the_others_in_more() -> None:
     parser = get_parser("emitted")
     call: dict[str, Any] = {"id": "c1", "name": "web_search", "input": {"q": "x"}}
@@ -472,6 +489,14 @@ def test_stream_event_is_checked_as_any_other() -> None:
         compat.StreamEvent(type=EventType.STATUS, data={"text": "?"})
 
 
-def test_the_real_names_are_the_documents() -> None:
-    assert (compat.EventType, compat.EventParser) == (mobox.EventType, EventParser)
-    assert compat.get_parser is mobox.get_parser
+def test_the_documents_parser_is_a_parser() -> None:
+    assert compat.EventType is mobox.EventType
+    assert issubclass(EventParser, mobox.EventParser)
+    parser = get_parser("claude", "a:")
+    assert (parser.framework, parser.prefix) == ("claude", "a:")
+
+
+def test_a_parser_of_the_pipeline_has_none_of_the_documents_methods() -> None:
+    own = {"parse", "get_text", "get_thinking"}
+    assert own <= set(dir(get_parser("emitted")))
+    assert own.isdisjoint(dir(mobox.get_parser("emitted")))

@@ -82,7 +82,7 @@ class StreamEvent(
 
     type: ClassVar[EventType]
     more: ClassVar[tuple[StreamEvent, ...]] = ()
-    """The other events of its line, where `EventParser.parse` returned it."""
+    """The other events of its line, where `parse` of `mobox.compat` returned it."""
 
     id: str | None = None
     """The block, tool call, step, subagent or request this is about."""
@@ -112,6 +112,12 @@ class StreamEvent(
             return msgspec.convert(fields, event_class)
         except msgspec.ValidationError as error:
             raise InvalidEvent(f"{type}: {error}") from error
+
+    def split(self) -> list[StreamEvent]:
+        """This event and its `more`, each as an event of its own."""
+        if not self.more:
+            return [self]
+        return [CLASSES[self.type](**msgspec.structs.asdict(self)), *self.more]
 
     @property
     def data(self) -> dict[str, JSON]:
