@@ -13,6 +13,7 @@ from mobox.parsers import EventParser, get_parser
 if TYPE_CHECKING:
     from mobox import emit
     from mobox.capture.asking import Turn
+    from mobox.capture.callable import SdkObjects
     from mobox.capture.catalog import agent
     from mobox.library import Mobox, mount
     from mobox.server.auth.authentication import Principal
@@ -28,6 +29,7 @@ __all__ = [
     "MoboxError",
     "Principal",
     "Recorder",
+    "SdkObjects",
     "StreamEvent",
     "Turn",
     "agent",
@@ -44,6 +46,7 @@ _LATER = {
     "NormalizedToAISDK": "mobox.compat",
     "Principal": "mobox.server.auth.authentication",
     "SSEFormatter": "mobox.compat",
+    "SdkObjects": "mobox.capture.callable",
     "Turn": "mobox.capture.asking",
     "agent": "mobox.capture.catalog",
     "mount": "mobox.library",

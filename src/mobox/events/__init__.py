@@ -114,7 +114,7 @@ class StreamEvent(
             raise InvalidEvent(f"{type}: {error}") from error
 
     def split(self) -> list[StreamEvent]:
-        """This event and its `more`, each as an event of its own."""
+        """The event and its `more`, each as an event of its own."""
         if not self.more:
             return [self]
         return [CLASSES[self.type](**msgspec.structs.asdict(self)), *self.more]
