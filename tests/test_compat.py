@@ -26,7 +26,8 @@ from mobox.compat import (
 )
 from mobox.delivery import sse
 from mobox.events import json_text
-from recorded import each_recording
+from mobox.events.transcript import fold
+from recorded import FOLDER, each_recording, recorded_log
 
 NAMES = {"Any": Any, **{name: getattr(compat, name) for name in compat.__all__}}
 
@@ -364,6 +365,38 @@ def test_an_event_with_more_may_be_fed_again_and_copied() -> None:
     event = get_parser("emitted").parse(line)
     assert get_parser("emitted").feed(event) == get_parser("emitted").feed(line)
     assert deepcopy(event).more == pickle.loads(pickle.dumps(event)).more == event.more
+
+
+# get_text and get_thinking
+
+
+def test_text_and_thoughts_of_what_was_parsed_are_remembered() -> None:
+    parser = get_parser("emitted")
+    parser.parse(events.Text(content="a"))
+    parser.parse(events.TextDelta(delta="b"))
+    parser.parse(events.TextDelta(delta="nested", scope=("c",)))
+    parser.parse(events.Thinking(content="hm"))
+    assert (parser.get_text(), parser.get_thinking()) == ("ab", "hm")
+
+
+def test_thoughts_are_joined_as_they_are_in_the_stored_message() -> None:
+    lines = (FOLDER / "emitted" / "tokens.jsonl").read_bytes().splitlines()
+    parser = get_parser("emitted")
+    for line in lines:
+        parser.parse(json.loads(line))
+    stored = fold(recorded_log(FOLDER / "emitted" / "tokens.jsonl"), "msg_1")
+    assert parser.get_thinking() == stored.metadata["thinking"]
+    assert parser.get_thinking().split("\n\n") == [
+        *("Let me look.", "Two sources agree.", "A third does not.", "So be it."),
+        *("checker started: Check it", "Wait for it.", "checker finished: It holds"),
+    ]
+
+
+def test_thoughts_with_ids_are_paragraphs() -> None:
+    parser = get_parser("emitted")
+    parser.parse(events.Thinking(id="a", content="One."))
+    parser.parse(events.Thinking(id="b", content="Two."))
+    assert parser.get_thinking() == "One.\n\nTwo."
 
 
 # NormalizedToAISDK

@@ -13,7 +13,7 @@ from typing import ClassVar, TypeVar
 
 import msgspec
 
-from mobox.errors import NotJson, NotShown, NotUnderstood, UnknownFramework
+from mobox.errors import NotJson, NotShown, UnknownFramework, UnrecognizedLine
 from mobox.events import JSON, Raw, StreamEvent, TextDelta, json_text
 from mobox.parsers.emitted import EMITTED, EmittedLines, plain_text
 from mobox.parsers.formats import Format
@@ -50,11 +50,11 @@ class EventParser:
     def read(self, raw: JSON) -> list[StreamEvent]:
         """Parse one line of the framework.
 
-        Raises `NotUnderstood` for a line of no known kind, `NotShown` for a known one that makes
+        Raises `UnrecognizedLine` for a line of no known kind, `NotShown` for a known one that makes
         no event but must be kept, and `msgspec.ValidationError` for an invalid one: `feed` makes
         RAW of all of them.
         """
-        raise NotUnderstood
+        raise UnrecognizedLine
 
     def close(self) -> list[StreamEvent]:
         """The source ended: flush what this parser buffered, and propose a DONE if it saw one."""
@@ -86,7 +86,7 @@ class EventParser:
             return read(line)
         except NotShown:
             why = NOT_SHOWN
-        except NotUnderstood:
+        except UnrecognizedLine:
             why = None
         except msgspec.ValidationError as error:
             why = f"malformed: {error}"

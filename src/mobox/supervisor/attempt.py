@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from mobox.capture.catalog import Agent
 from mobox.capture.execution import Execution, Outcome
-from mobox.errors import Fenced, MoboxError, NotFound, NotWaiting, RunActive
+from mobox.errors import Fenced, MoboxError, NotFoundError, NotWaiting, RunActive
 from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, StreamEvent
 from mobox.events.printable import on_one_line
 from mobox.events.turn import Answer, Frontend, Turn
@@ -168,7 +168,7 @@ class Attempt:
         """Execute until the run ends or waits; else return how to end it. Raises nothing."""
         try:
             await self._work()
-        except (Fenced, NotFound):
+        except (Fenced, NotFoundError):
             log.info(
                 "run %s: lost its lease (taken over or deleted); stopping this attempt", self.run.id
             )
@@ -315,7 +315,7 @@ class Attempt:
         """Delete the stderr of a deleted run."""
         try:
             await self._store.read(self.run.id, limit=1)
-        except NotFound:
+        except NotFoundError:
             await asyncio.to_thread(self._means.stderr.delete, [self.run.id])
         except MoboxError as error:
             log.warning("run %s: cannot read its log: %s", self.run.id, error)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Container, Iterable
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-from mobox.errors import Fenced, MoboxError, NotFound
+from mobox.errors import Fenced, MoboxError, NotFoundError
 from mobox.events import Done, DoneReason, Error
 from mobox.events.turn import Answer
 from mobox.storage.log import Log, Run, RunId
@@ -44,7 +44,7 @@ class Reaper:
 
     async def cancel(self, run: Run, answers: tuple[Answer, ...] = ()) -> None:
         """End a waiting run, unless another process has; `answers` are logged with the end."""
-        with suppress(Fenced, NotFound):
+        with suppress(Fenced, NotFoundError):
             await self._end(run, Termination("cancelled"), answers)
 
     async def withdraw(self, run: Run) -> None:
@@ -58,7 +58,7 @@ class Reaper:
         self._left.pop(run.id, None)
         try:
             await self._end(run, verdict)
-        except (Fenced, NotFound):
+        except (Fenced, NotFoundError):
             log.info("run %s: not ended here, its lease was lost (taken over or deleted)", run.id)
         except MoboxError as error:
             log.warning("run %s: cannot end it yet, retrying: %s", run.id, error)

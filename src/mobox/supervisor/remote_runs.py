@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Collection
 from contextlib import suppress
 
-from mobox.errors import NotFound
+from mobox.errors import NotFoundError
 from mobox.storage import Storage
 from mobox.storage.log import Run, RunId
 from mobox.supervisor.attempt import Attempt
@@ -14,7 +14,7 @@ from mobox.supervisor.attempt import Attempt
 
 async def ends_remotely(storage: Storage, owner: str, run_id: RunId, seconds: float) -> bool:
     """Wait for the end of a run with a stop request; false if it has none."""
-    with suppress(NotFound, TimeoutError):
+    with suppress(NotFoundError, TimeoutError):
         run = await storage.run(owner, run_id)
         if run.stop_requested_at is None:
             return False

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import JSON, Events, Raw, StreamEvent, json_text
 from mobox.parsers import EventParser
 from mobox.parsers.adk import wire
@@ -86,14 +86,14 @@ class AdkParser(EventParser):
 
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):
-            raise NotUnderstood
+            raise UnrecognizedLine
         if _FOLLOW_UP in raw:
             answer = msgspec.convert(camel(raw[_FOLLOW_UP]), wire.Answer)
             responses = [part.function_response for part in answer.parts or ()]
             return self._run.answer([each for each in responses if each is not None])
         event = camel(raw)
         if "author" not in event or _NAMES.isdisjoint(event):
-            raise NotUnderstood
+            raise UnrecognizedLine
         return self._run.read(msgspec.convert(event, wire.Event))
 
     def close(self) -> Events:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mobox.errors import NotShown, NotUnderstood
+from mobox.errors import NotShown, UnrecognizedLine
 from mobox.events import JSON, Events, Raw, Start, StreamEvent, json_text
 from mobox.events.json_text import SHORT
 from mobox.events.names import Names
@@ -236,14 +236,14 @@ class ClaudeParser(EventParser):
 
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):
-            raise NotUnderstood
+            raise UnrecognizedLine
         line = as_line(raw) if "_class" in raw else raw
         kind = line.get("type")
         if isinstance(kind, str) and self._session.knows(kind):
             return [_as_it_came(event, line, raw) for event in self._session.read(kind, line)]
         if isinstance(kind, str) and kind in _API_LINES:
             return self._read_api(msgspec.convert({"line": raw}, _Api).line)
-        raise NotShown if kind == _CONTROL else NotUnderstood
+        raise NotShown if kind == _CONTROL else UnrecognizedLine
 
     def close(self) -> Events:
         if self._session.started:

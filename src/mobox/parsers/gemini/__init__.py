@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import JSON, Events, StreamEvent, TextDelta, ThinkingDelta, json_text
 from mobox.parsers import EventParser
 from mobox.parsers.formats import Format, having, kinds, prefixed
@@ -135,7 +135,7 @@ class GeminiParser(EventParser):
 
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):
-            raise NotUnderstood
+            raise UnrecognizedLine
         if self._interactions.knows(raw):
             return self._interactions.read(raw)
         kind, data = raw.get("type"), raw.get("data")
@@ -145,7 +145,7 @@ class GeminiParser(EventParser):
             return [TextDelta(delta=msgspec.convert(data, _Words).text)]
         chunk = camel(raw)
         if _NAMES.isdisjoint(chunk):
-            raise NotUnderstood
+            raise UnrecognizedLine
         return self._chunks.read(msgspec.convert(chunk, wire.Chunk))
 
     def close(self) -> Events:
