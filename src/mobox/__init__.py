@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mobox import _moved
 from mobox.capture.pipeline import Recorder
 from mobox.errors import AgentError, MoboxError
 from mobox.events import EventType, LogEntry, StreamEvent
@@ -40,6 +41,8 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_moved.install()
 
 _LATER = {
     "Mobox": "mobox.library",
