@@ -21,6 +21,17 @@ from msgspec import Meta, Struct
 
 from mobox.errors import CorruptLog, InvalidEvent
 
+__all__ = [  # docs/stability.md
+    "AGENT_STARTED", "CLASSES", "FAILURES", "JSON", "MOST", "UNKNOWN_TOOL",
+    "AnyEvent", "Count", "Custom", "Display", "Done", "DoneReason", "Error", "EventType", "Events",
+    "File", "InputRequest", "InputResponse", "LogEntry", "Outcome", "Paused", "Raw", "Result",
+    "Retract", "Scope", "Source", "Start", "State", "Status", "StepEnd", "StepStart", "StreamEvent",
+    "SubagentEnd", "SubagentStart", "Text", "TextDelta", "TextEnd", "Thinking", "ThinkingDelta",
+    "ThinkingEnd", "TodoCreate", "TodoDone", "TodoItem", "TodoUpdate", "ToolKind", "ToolResult",
+    "ToolUseDelta", "ToolUseEnd", "ToolUseStart", "Usage",
+    "decode", "decode_many", "encode", "encode_many",
+]  # fmt: skip
+
 JSON = Any
 """A JSON value: what json.loads can return."""
 Scope = tuple[str, ...]
