@@ -11,52 +11,53 @@ import pytest
 from mobox import _moved
 from mobox._moved import MOVED, MovedModules
 
-DOCUMENTED = {
-    "mobox.blocks": ("Blocks",),
-    "mobox.capture.sdk": ("SdkObjects",),
-    "mobox.formatters.fields": ("known",),
-    "mobox.formatters.links": ("address_of", "document_of", "link_of"),
-    "mobox.formatters.outcomes": ("FAILED", "error_text", "failure_of"),
-    "mobox.held_errors": ("HeldErrors",),
-    "mobox.inputs": ("input_of",),
-    "mobox.json_text": ("decode",),
-    "mobox.names": ("Names",),
-    "mobox.parsers.displays": ("CLAUDE", "LANGCHAIN"),
-    "mobox.parsers.emitted.forms": ("Form",),
-    "mobox.parsers.json_values": ("object_of", "objects_in", "text_in", "words_of"),
-    "mobox.parsers.kept": ("or_raw",),
-    "mobox.parsers.kinds": ("kind_of", "runs_python"),
-    "mobox.parsers.plans": ("change", "item_of"),
-    "mobox.parsers.raised": ("class_of", "is_raised", "raised"),
-    "mobox.parsers.server_tools": ("is_error", "pages_in", "without_secrets"),
+NAMES = [
+    (old, name, where, new_name)
+    for old, new in MOVED.items()
+    if isinstance(new, dict)
+    for name, (where, new_name) in new.items()
+]
+WHOLE = {
     "mobox.server.authentication": ("Principal",),
     "mobox.server.session_index": ("SessionIndex",),
-    "mobox.transcript": ("Transcript", "fold"),
     "mobox.turn": ("Answer", "HistoryMessage", "PromptText", "Request", "Turn", "UserMessage"),
-    "mobox.usage": ("UsageTotal", "sum_of"),
     "mobox.waiting": ("waits_after",),
 }
-"""The names that the documentation imported from each of them."""
+"""Modules that moved as a whole, and the names that the documentation imported from each."""
 
 
 def test_every_row_is_tested() -> None:
-    assert DOCUMENTED.keys() == MOVED.keys()
+    assert {name for name, *_ in NAMES} | WHOLE.keys() == MOVED.keys()
 
 
 @pytest.mark.parametrize("old", MOVED)
-def test_old_module_has_the_same_objects_and_warns_once(
-    old: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_module_warns_once(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, old, raising=False)
-    new = import_module(MOVED[old])
-    with pytest.warns(DeprecationWarning, match=f"{old} is now {MOVED[old]}") as warned:
+    with pytest.warns(DeprecationWarning, match=rf"^{old} (is now|has moved)") as warned:
         module = import_module(old)
-    assert [w.category for w in warned] == [DeprecationWarning]
-    for name in DOCUMENTED[old]:
-        assert getattr(module, name) is getattr(new, name)
+    assert len(warned) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert import_module(old) is module
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(("old", "name", "where", "new_name"), NAMES)
+def test_old_name_is_the_same_object_in_a_public_module(
+    old: str, name: str, where: str, new_name: str
+) -> None:
+    public = import_module(where)
+    assert getattr(import_module(old), name) is getattr(public, new_name)
+    assert new_name in public.__all__
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("old", WHOLE)
+def test_module_that_moved_as_a_whole_has_the_same_objects(old: str) -> None:
+    new = MOVED[old]
+    assert isinstance(new, str)
+    for name in WHOLE[old]:
+        assert getattr(import_module(old), name) is getattr(import_module(new), name)
 
 
 def test_warning_names_the_line_that_imports(monkeypatch: pytest.MonkeyPatch) -> None:
