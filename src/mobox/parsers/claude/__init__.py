@@ -28,6 +28,7 @@ _API = (
     "message_start", "message_delta", "message_stop",
     "content_block_start", "content_block_delta", "content_block_stop",
 )  # fmt: skip
+_EVENT = ("event.type", "event.content_block.type", "event.delta.type")
 _MESSAGES = ("AssistantMessage", "UserMessage", "ResultMessage", "RateLimitEvent")
 _SYSTEM = (
     "SystemMessage", "TaskStartedMessage", "TaskProgressMessage", "TaskUpdatedMessage",
@@ -42,6 +43,7 @@ FORMATS: tuple[Format, ...] = (
             kinds("type", ("ping",), confidence=0.5),
             kinds("type", ("error",), "error", confidence=0.5),
         ),
+        kind=("type", "content_block.type", "delta.type"),
     ),
     Format(
         "Claude Code's stream-json lines",
@@ -54,6 +56,7 @@ FORMATS: tuple[Format, ...] = (
             kinds("type", ("control_response",), "response"),
             kinds("type", ("rate_limit_event", "conversation_reset")),
         ),
+        kind=("type", "subtype", *_EVENT),
     ),
     Format(
         "the Claude Agent SDK's messages",
@@ -62,6 +65,7 @@ FORMATS: tuple[Format, ...] = (
             kinds("_class", _SYSTEM, "subtype"),
             kinds("_class", ("StreamEvent",), "event"),
         ),
+        kind=("_class", "subtype", *_EVENT),
     ),
 )
 

@@ -30,10 +30,11 @@ def _error(line: JSON) -> float:
 
 
 FORMATS: tuple[Format, ...] = (
-    Format("OpenAI's chat completion chunks", (_chunk, _error)),
+    Format("OpenAI's chat completion chunks", (_chunk, _error), kind=("object", "error")),
     Format(
         "OpenAI's Responses events",
         (prefixed("type", "response."), kinds("type", ("error",), "sequence_number")),
+        kind=("type", "item.type"),
     ),
     Format(
         "simplified lines for OpenAI",
@@ -50,6 +51,15 @@ AGENTS_FORMATS: tuple[Format, ...] = (
             kinds("type", ("agent_updated_stream_event",), "new_agent"),
             having("event", "agent", "tool_call"),
             having("__result__"),
+        ),
+        kind=(
+            "type",
+            "event",
+            "event.type",
+            "data.type",
+            "data.item.type",
+            "item.type",
+            "__result__",
         ),
     ),
 )

@@ -54,6 +54,7 @@ FORMATS: tuple[Format, ...] = (
             _call,
             kinds("_class", ("ToolCall",), "name", "arguments"),
         ),
+        known=tuple(Agent.READERS),
     ),
 )
 
