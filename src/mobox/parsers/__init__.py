@@ -20,15 +20,6 @@ from mobox.parsers.formats import Format
 from mobox.parsers.values import NOT_SHOWN, is_raised, raised
 from mobox.registry import find, names
 
-__all__ = [
-    "FAILED",
-    "GROUP",
-    "EventParser",
-    "check_framework",
-    "frameworks",
-    "get_parser",
-]
-
 _T = TypeVar("_T")
 
 GROUP = "mobox.parsers"
