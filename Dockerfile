@@ -5,7 +5,7 @@ RUN python -m venv /opt/mobox
 ENV PATH=/opt/mobox/bin:$PATH
 COPY requirements/deploy.txt /build/requirements/
 RUN pip install --no-cache-dir --no-deps --only-binary=:all: --require-hashes -r /build/requirements/deploy.txt && pip check
-COPY pyproject.toml README.md LICENSE /build/
+COPY pyproject.toml hatch_build.py README.md LICENSE /build/
 COPY src /build/src
 COPY agents/demo /build/agents/demo
 RUN pip install --no-cache-dir --no-build-isolation --no-deps /build

@@ -15,12 +15,19 @@ import pytest
 import mobox
 from mobox import compat, errors, events
 from mobox.capture.jsonlines import JsonLines
-from mobox.compat import EventParser, EventType, NormalizedToAISDK, SSEFormatter, get_parser
+from mobox.compat import (
+    NO_EVENT,
+    EventParser,
+    EventType,
+    NormalizedToAISDK,
+    SSEFormatter,
+    get_parser,
+)
 from mobox.delivery import sse
 from mobox.events import json_text
-from mobox.parsers import NO_EVENT
+from mobox.events.transcript import fold
 from support.grammar_ai_sdk import check_ai_sdk
-from support.recordings import each_recording
+from support.recordings import FOLDER, each_recording, recorded_log
 
 NAMES = {"Any": Any, **{name: getattr(compat, name) for name in compat.__all__}}
 
@@ -303,6 +310,17 @@ def test_parse_gives_every_event_that_feed_gives(recording: Path) -> None:
         assert [event, *event.more] == (expected or [events.Raw(raw=raw, source=NO_EVENT)])
 
 
+@each_recording
+def test_the_log_of_parsed_events_is_the_log_of_the_lines(recording: Path) -> None:
+    lines, framework = JsonLines(), recording.parent.name
+    parser, many = get_parser(framework), get_parser(framework)
+    one, other = mobox.Recorder("emitted"), mobox.Recorder("emitted")
+    for line in lines.feed(recording.read_bytes()) + lines.close():
+        raw = json_text.decode(line) if isinstance(line, bytes) else line
+        silent = [events.Raw(raw=raw, source=NO_EVENT)]
+        assert one.feed([parser.parse(raw)]) == other.feed(many.feed(raw) or silent)
+
+
 def test_the_first_event_of_a_line_has_the_others_in_more() -> None:
     parser = get_parser("emitted")
     call: dict[str, Any] = {"id": "c1", "name": "web_search", "input": {"q": "x"}}
@@ -347,6 +365,38 @@ def test_an_event_with_more_may_be_fed_again_and_copied() -> None:
     event = get_parser("emitted").parse(line)
     assert get_parser("emitted").feed(event) == get_parser("emitted").feed(line)
     assert deepcopy(event).more == pickle.loads(pickle.dumps(event)).more == event.more
+
+
+# get_text and get_thinking
+
+
+def test_text_and_thoughts_of_what_was_parsed_are_remembered() -> None:
+    parser = get_parser("emitted")
+    parser.parse(events.Text(content="a"))
+    parser.parse(events.TextDelta(delta="b"))
+    parser.parse(events.TextDelta(delta="nested", scope=("c",)))
+    parser.parse(events.Thinking(content="hm"))
+    assert (parser.get_text(), parser.get_thinking()) == ("ab", "hm")
+
+
+def test_thoughts_are_joined_as_they_are_in_the_stored_message() -> None:
+    lines = (FOLDER / "emitted" / "tokens.jsonl").read_bytes().splitlines()
+    parser = get_parser("emitted")
+    for line in lines:
+        parser.parse(json.loads(line))
+    stored = fold(recorded_log(FOLDER / "emitted" / "tokens.jsonl"), "msg_1")
+    assert parser.get_thinking() == stored.metadata["thinking"]
+    assert parser.get_thinking().split("\n\n") == [
+        *("Let me look.", "Two sources agree.", "A third does not.", "So be it."),
+        *("checker started: Check it", "Wait for it.", "checker finished: It holds"),
+    ]
+
+
+def test_thoughts_with_ids_are_paragraphs() -> None:
+    parser = get_parser("emitted")
+    parser.parse(events.Thinking(id="a", content="One."))
+    parser.parse(events.Thinking(id="b", content="Two."))
+    assert parser.get_thinking() == "One.\n\nTwo."
 
 
 # NormalizedToAISDK
@@ -472,6 +522,14 @@ def test_stream_event_is_checked_as_any_other() -> None:
         compat.StreamEvent(type=EventType.STATUS, data={"text": "?"})
 
 
-def test_the_real_names_are_the_documents() -> None:
-    assert (compat.EventType, compat.EventParser) == (mobox.EventType, EventParser)
-    assert compat.get_parser is mobox.get_parser
+def test_the_documents_parser_is_a_parser() -> None:
+    assert compat.EventType is mobox.EventType
+    assert issubclass(EventParser, mobox.EventParser)
+    parser = get_parser("claude", "a:")
+    assert (parser.framework, parser.prefix) == ("claude", "a:")
+
+
+def test_a_parser_of_the_pipeline_has_none_of_the_documents_methods() -> None:
+    own = {"parse", "get_text", "get_thinking"}
+    assert own <= set(dir(get_parser("emitted")))
+    assert own.isdisjoint(dir(mobox.get_parser("emitted")))

@@ -5,24 +5,43 @@ import pytest
 from mobox import errors
 from mobox.errors import (
     AuthError,
+    ChatNotFound,
     ConflictError,
+    DatabaseTooNew,
+    InvalidCursor,
+    KeyNotFound,
     KeyReused,
     MoboxError,
+    NotFoundError,
     NotPermitted,
     NotWaiting,
     QuotaError,
     RateLimited,
     RunActive,
+    RunNotFound,
+    StorageError,
+    StorageUnavailable,
     TooManyRuns,
     TooManySessions,
     TooManyStreams,
     Unauthenticated,
+    UnrecognizedLine,
+    WriteRefused,
 )
 
 FAMILIES: dict[type[MoboxError], list[type[MoboxError]]] = {
     AuthError: [NotPermitted, Unauthenticated],
     ConflictError: [KeyReused, NotWaiting, RunActive],
+    NotFoundError: [ChatNotFound, KeyNotFound, RunNotFound],
     QuotaError: [RateLimited, TooManyRuns, TooManySessions, TooManyStreams],
+    StorageError: [DatabaseTooNew, StorageUnavailable, WriteRefused],
+}
+OLD_NAMES: dict[str, type[MoboxError]] = {
+    "BadCursor": InvalidCursor,
+    "DatabaseAway": StorageUnavailable,
+    "NotFound": NotFoundError,
+    "NotUnderstood": UnrecognizedLine,
+    "TooOften": RateLimited,
 }
 
 
@@ -31,8 +50,13 @@ def test_family_has_these_members(family: type[MoboxError]) -> None:
     assert sorted(family.__subclasses__(), key=lambda e: e.__name__) == FAMILIES[family]
 
 
-def test_old_names_still_work() -> None:
-    with pytest.warns(DeprecationWarning, match="is now mobox.errors.RateLimited"):
-        assert errors.__getattr__("TooOften") is RateLimited
+@pytest.mark.parametrize("old", OLD_NAMES)
+def test_old_name_still_works(old: str) -> None:
+    new = OLD_NAMES[old]
+    with pytest.warns(DeprecationWarning, match=f"{old} is now mobox.errors.{new.__name__}"):
+        assert getattr(errors, old) is new
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         errors.__getattr__("Nothing")

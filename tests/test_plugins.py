@@ -25,8 +25,8 @@ PACKAGE = '''\
 
 import json
 
-from mobox.events import Done, Text, TextDelta, TextEnd
-from mobox.parsers import EventParser
+from mobox.events import Done, TextDelta
+from mobox.parsing import EventParser
 
 
 class MorseParser(EventParser):

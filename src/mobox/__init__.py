@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mobox import _moved
 from mobox.capture.pipeline import Recorder
 from mobox.errors import AgentError, MoboxError
 from mobox.events import EventType, LogEntry, StreamEvent
@@ -13,6 +14,7 @@ from mobox.parsers import EventParser, get_parser
 if TYPE_CHECKING:
     from mobox import emit
     from mobox.capture.asking import Turn
+    from mobox.capture.callable import SdkObjects
     from mobox.capture.catalog import agent
     from mobox.library import Mobox, mount
     from mobox.server.auth.authentication import Principal
@@ -28,6 +30,7 @@ __all__ = [
     "MoboxError",
     "Principal",
     "Recorder",
+    "SdkObjects",
     "StreamEvent",
     "Turn",
     "agent",
@@ -39,11 +42,14 @@ __all__ = [
 
 __version__ = "0.1.0"
 
+_moved.install()
+
 _LATER = {
     "Mobox": "mobox.library",
     "NormalizedToAISDK": "mobox.compat",
     "Principal": "mobox.server.auth.authentication",
     "SSEFormatter": "mobox.compat",
+    "SdkObjects": "mobox.capture.callable",
     "Turn": "mobox.capture.asking",
     "agent": "mobox.capture.catalog",
     "mount": "mobox.library",

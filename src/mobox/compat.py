@@ -3,18 +3,37 @@
 Rule 1: it is at the top of the import order, so no other module can depend on it.
 Rule 2: frames are those that real clients read, even where the document's differ; docs/names.md
         lists the differences.
+Rule 3: the document's `parse` returns one event for each line. Where a line makes several, it is
+        the first, with the others in its `more`.
 """
 
 from __future__ import annotations
 
-from mobox import events
+from functools import cache
+from typing import Any, cast
+
+import msgspec
+
+from mobox import events, parsers
 from mobox.delivery import sse
-from mobox.events import JSON, EventType, LogEntry
+from mobox.events import (
+    JSON,
+    Events,
+    EventType,
+    LogEntry,
+    Raw,
+    SubagentEnd,
+    SubagentStart,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+)
+from mobox.events.blocks import line_of
 from mobox.formatters import get_formatter
 from mobox.formatters.ai_sdk.chunks import DONE, chunk, data
 from mobox.lifecycle import Lifecycle
-from mobox.parsers import EventParser, get_parser
-from mobox.parsers.joined import split
+from mobox.lifecycle.thoughts import Thoughts
 
 __all__ = [
     "EventParser",
@@ -28,6 +47,119 @@ __all__ = [
 StreamEvent = events.StreamEvent.of
 """`StreamEvent(type=EventType.STATUS, data={"message": "Hello"})`."""
 
+NO_EVENT = "no event of its own"
+"""The `source` of a RAW for a line which was recognized and made no event."""
+
+
+class EventParser(parsers.EventParser):
+    """A parser with the document's methods, which accumulates what it parsed."""
+
+    def __init__(self, prefix: str = "") -> None:
+        super().__init__(prefix)
+        self._parsed: Events = []
+
+    def parse(self, raw: JSON) -> events.StreamEvent:
+        """`feed` as one event: the first, with the others in `more`.
+
+        A line that makes no event, since it only adds to what comes, is RAW.
+        """
+        parsed = self.feed(raw) or [Raw(raw=raw, source=NO_EVENT)]
+        self._parsed += parsed
+        return _join(parsed)
+
+    def get_text(self) -> str:
+        """The answer in the events that `parse` returned."""
+        return "".join(_text_of(event) for event in self._parsed)
+
+    def get_thinking(self) -> str:
+        """The thoughts, and the notes on subagents, in the events that `parse` returned."""
+        thinking, thoughts = "", Thoughts()
+        for event in self._parsed:
+            if words := _thought_of(event):
+                between = thoughts.before(event, "")
+                thinking += (between if thinking else "") + words
+        return thinking
+
+
+class _FrameworkParser(EventParser):
+    """The registered parser of a framework, with the document's methods."""
+
+    def __init__(self, parser: parsers.EventParser) -> None:
+        super().__init__(parser.prefix)
+        self._parser = parser
+
+    def feed(self, raw: JSON) -> Events:
+        return self._parser.feed(raw)
+
+    def close(self) -> Events:
+        return self._parser.close()
+
+
+def get_parser(framework: str, prefix: str = "") -> EventParser:
+    """`mobox.get_parser`, with the document's methods."""
+    parser = parsers.get_parser(framework, prefix)
+    made: EventParser = type(
+        type(parser).__name__, (_FrameworkParser,), {"framework": parser.framework}
+    )(parser)
+    return made
+
+
+def _text_of(event: events.StreamEvent) -> str:
+    if event.scope:
+        return ""
+    if isinstance(event, Text):
+        return event.content
+    return event.delta if isinstance(event, TextDelta) else ""
+
+
+def _thought_of(event: events.StreamEvent) -> str:
+    if isinstance(event, Thinking):
+        return event.content
+    if isinstance(event, ThinkingDelta):
+        return event.delta
+    return line_of(event) if isinstance(event, SubagentStart | SubagentEnd) else ""
+
+
+# The events of one line as one event.
+
+
+def _join(parsed: Events) -> events.StreamEvent:
+    """The first event; if there are others, as one that has them in `more`."""
+    first, *others = parsed
+    if not others:
+        return first
+    joined = _joined_class(type(first))(**msgspec.structs.asdict(first))
+    vars(joined)["more"] = tuple(others)
+    return joined
+
+
+@cache
+def _joined_class(event_class: type[events.StreamEvent]) -> type[events.StreamEvent]:
+    """A subclass with room for `more`, which is no field: JSON, `data` and `repr` stay the same."""
+    namespace = {"__eq__": _equals, "__hash__": _hash, "__reduce__": _reduce}
+    name, module = event_class.__name__, event_class.__module__
+    made = msgspec.defstruct(
+        name, (), bases=(event_class,), namespace=namespace, module=module, dict=True, gc=True
+    )
+    return cast(type[events.StreamEvent], made)
+
+
+def _equals(self: events.StreamEvent, other: Any) -> bool:
+    """Equal to the same first event alone, and to another one with the same `more`."""
+    if not isinstance(other, events.StreamEvent):
+        return False
+    mine, others = self.split(), other.split()
+    return mine == others if other.more else mine[0] == others[0]
+
+
+def _hash(self: events.StreamEvent) -> int:
+    return hash(self.split()[0])
+
+
+def _reduce(self: events.StreamEvent) -> tuple[Any, tuple[Events]]:
+    """How it is copied and pickled."""
+    return _join, (self.split(),)
+
 
 class NormalizedToAISDK:
     """The AI SDK formatter fed with events: it numbers them itself, and returns SSE text."""
@@ -39,7 +171,7 @@ class NormalizedToAISDK:
 
     def format(self, event: events.StreamEvent) -> list[str]:
         """The frames of `event` and its `more`; those of DONE end the stream."""
-        return [frame for each in split(event) for frame in self._format(each)]
+        return [frame for each in event.split() for frame in self._format(each)]
 
     def _format(self, event: events.StreamEvent) -> list[str]:
         logged = self._lifecycle.feed(event)

@@ -21,11 +21,11 @@
   * WouldBlock            waiting for an answer would block the event loop
   * NotOpen               a box was used before it was opened, or after it was closed
   * NotJson               text is not valid JSON, or cannot be stored
-  * NotUnderstood         a parser does not recognize a line, and passes it on as RAW
+  * UnrecognizedLine      a parser does not recognize a line, and passes it on as RAW
     * NotShown            a parser recognizes the line, and it makes no event
   * ProtocolError         an event would have violated a protocol's guarantees
   * CorruptLog            stored bytes are not a log entry
-  * NotFound              the owner has nothing under that id
+  * NotFoundError         the owner has nothing under that id
     * ChatNotFound        no such chat
     * RunNotFound         no such run
       * LogDeleted        the run was deleted by its owner
@@ -58,8 +58,7 @@ An agent that breaks its own format raises nothing: lines that no parser recogni
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
@@ -118,17 +117,6 @@ class NotInstalled(MoboxError):
             f"{wanted} needs {missing}, which comes with Mobox's extra {extra!r}: "
             f"pip install '.[{extra}]' in a clone, or 'WHEEL[{extra}]' with the path of its wheel"
         )
-
-
-@contextmanager
-def needs_extra(extra: str, wanted: str) -> Iterator[None]:
-    """Import modules that need the packages of an extra; `NotInstalled` if one is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "mobox":
-            raise
-        raise NotInstalled(wanted, error.name, extra) from None
 
 
 class PluginError(MoboxError):
@@ -222,11 +210,11 @@ class NotJson(MoboxError):
     """The text is not JSON that can be stored; the message has the reason."""
 
 
-class NotUnderstood(MoboxError):
+class UnrecognizedLine(MoboxError):
     """A parser does not recognize the line. Never leaves the parser, which emits RAW instead."""
 
 
-class NotShown(NotUnderstood):
+class NotShown(UnrecognizedLine):
     """The line is known, such as an echo of the user's own message, and makes no event."""
 
 
@@ -238,7 +226,7 @@ class CorruptLog(MoboxError):
     """Bytes read back from a log are not an entry."""
 
 
-class NotFound(MoboxError):
+class NotFoundError(MoboxError):
     """The owner has nothing under that id. Ids of other owners give the same message."""
 
     kind: ClassVar = "thing"
@@ -248,13 +236,13 @@ class NotFound(MoboxError):
         super().__init__(f"no {self.kind} {name!r}")
 
 
-class ChatNotFound(NotFound):
+class ChatNotFound(NotFoundError):
     """The owner has no chat of that id."""
 
     kind = "chat"
 
 
-class RunNotFound(NotFound):
+class RunNotFound(NotFoundError):
     """The owner has no run of that id."""
 
     kind = "run"
@@ -268,7 +256,7 @@ class LogDeleted(RunNotFound):
         MoboxError.__init__(self, f"run {name!r} was deleted")
 
 
-class KeyNotFound(NotFound):
+class KeyNotFound(NotFoundError):
     """There is no API key of that id."""
 
     kind = "key"
@@ -429,6 +417,8 @@ class DatabaseTooNew(StorageError):
 _OLD_NAMES = {
     "BadCursor": InvalidCursor,
     "DatabaseAway": StorageUnavailable,
+    "NotFound": NotFoundError,
+    "NotUnderstood": UnrecognizedLine,
     "TooOften": RateLimited,
 }
 

@@ -1,4 +1,4 @@
-"""Finds parsers, formatters and sandboxes by name, through entry points.
+"""Finds parsers, formatters and sandboxes by name, and the packages of optional extras.
 
 A package adds a framework or a protocol by declaring an entry point in the group of its folder
 (`mobox.parsers`, `mobox.formatters`); nothing here knows one by name.
@@ -10,11 +10,13 @@ Rule 2: plugins are loaded on first use; one that cannot be loaded does not affe
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from mobox.errors import BrokenPlugin, NameTaken, UnknownName
+from mobox.errors import BrokenPlugin, NameTaken, NotInstalled, UnknownName
 
 
 @cache  # reading the metadata of every installed package takes milliseconds
@@ -51,3 +53,14 @@ def find(group: str, name: str, unknown: type[UnknownName], *needs: str) -> Any:
     if missing := [attribute for attribute in needs if not hasattr(found, attribute)]:
         raise BrokenPlugin(unknown.kind, name, package, f"it has no {', '.join(missing)}")
     return found
+
+
+@contextmanager
+def needs_extra(extra: str, wanted: str) -> Iterator[None]:
+    """Import modules that need the packages of an extra; `NotInstalled` if one is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "mobox":
+            raise
+        raise NotInstalled(wanted, error.name, extra) from None

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mobox import LogEntry, Recorder, StreamEvent, get_parser
+from mobox import LogEntry, Recorder, StreamEvent
+from mobox.compat import get_parser
 from mobox.events import (
     Custom,
     Done,

@@ -17,7 +17,7 @@ from mobox.errors import (
     AgentTaken,
     InvalidAgent,
     InvalidSetting,
-    NotFound,
+    NotFoundError,
     UnknownAgent,
 )
 from mobox.events import Done, InputRequest, Paused
@@ -60,7 +60,7 @@ async def test_run_is_started_read_and_formatted(
         assert text_of(frames.decode()) == "You said hello"
         numbered = [frame async for frame in box.frames("ann", begun.id, "agent-event")]
         assert b'"eventIndex":0' in b"".join(numbered)
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFoundError):
             [entry async for entry in box.log("bob", begun.id)]
 
 

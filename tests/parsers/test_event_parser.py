@@ -18,7 +18,6 @@ from mobox.events import (
     Retract,
     StreamEvent,
     Text,
-    TextDelta,
     Thinking,
     TodoCreate,
     TodoDone,
@@ -26,11 +25,9 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.events.transcript import fold
 from mobox.parsers import EmittedParser, EventParser, get_parser
 from mobox.parsers.claude import ClaudeParser, wire
 from mobox.parsers.claude.messages import Messages
-from support.recordings import FOLDER, recorded_log
 
 
 class Careless(EventParser):
@@ -63,35 +60,6 @@ def test_an_event_that_is_one_already_passes_through() -> None:
         text,
         Raw(raw="no JSON", source="not JSON"),
     ]
-
-
-def test_text_and_thoughts_of_what_was_parsed_are_remembered() -> None:
-    parser = get_parser("emitted")
-    parser.parse(Text(content="a"))
-    parser.parse(TextDelta(delta="b"))
-    parser.parse(TextDelta(delta="nested", scope=("c",)))
-    parser.parse(Thinking(content="hm"))
-    assert (parser.get_text(), parser.get_thinking()) == ("ab", "hm")
-
-
-def test_thoughts_are_joined_as_they_are_in_the_stored_message() -> None:
-    lines = (FOLDER / "emitted" / "tokens.jsonl").read_bytes().splitlines()
-    parser = get_parser("emitted")
-    for line in lines:
-        parser.parse(json.loads(line))
-    stored = fold(recorded_log(FOLDER / "emitted" / "tokens.jsonl"), "msg_1")
-    assert parser.get_thinking() == stored.metadata["thinking"]
-    assert parser.get_thinking().split("\n\n") == [
-        *("Let me look.", "Two sources agree.", "A third does not.", "So be it."),
-        *("checker started: Check it", "Wait for it.", "checker finished: It holds"),
-    ]
-
-
-def test_thoughts_with_ids_are_paragraphs() -> None:
-    parser = get_parser("emitted")
-    parser.parse(Thinking(id="a", content="One."))
-    parser.parse(Thinking(id="b", content="Two."))
-    assert parser.get_thinking() == "One.\n\nTwo."
 
 
 TODOS = [{"content": "Look", "status": "pending"}, {"content": "Tell"}]

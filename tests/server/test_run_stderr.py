@@ -10,7 +10,7 @@ import pytest
 
 from mobox import registry
 from mobox.capture.execution import STDERR_TAIL
-from mobox.errors import NotFound
+from mobox.errors import NotFoundError
 from mobox.formatters import GROUP, get_formatter, profiles_of, protocols
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.app import create_app, open_services
@@ -64,7 +64,7 @@ async def test_only_the_owner_of_a_run_can_read_it(tmp_path: Path) -> None:
         run = await begin(services, "c1", "Go")
         StderrFolder(tmp_path / "logs").keep(run, "secret")
         assert await services.supervisor.stderr_of(OWNER, run.id) == {1: "secret"}
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFoundError):
             await services.supervisor.stderr_of("somebody else", run.id)
         missing = await client.get("/api/runs/run_1/stderr")
         assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")

@@ -23,7 +23,7 @@ from mobox.errors import (
     InvalidRequest,
     KeyReused,
     LogDeleted,
-    NotFound,
+    NotFoundError,
     ProtocolError,
     RunActive,
     RunNotFound,
@@ -202,11 +202,11 @@ class LogConformance(Conformance):
     async def test_resources_of_other_owners_are_not_found(self, name: str, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi", chat_id="hers")
         before = await store.history("ann", "hers")
-        with pytest.raises(NotFound) as foreign:
+        with pytest.raises(NotFoundError) as foreign:
             await BY_OWNER[name](store, "bob", "hers", run.id)
         assert await store.history("ann", "hers") == before
         if name != "begin_turn":  # which makes what is not there
-            with pytest.raises(NotFound) as unknown:
+            with pytest.raises(NotFoundError) as unknown:
                 await BY_OWNER[name](store, "bob", "nobodys", "nobodys")
             assert type(foreign.value) is type(unknown.value)
             said = str(foreign.value).replace(run.id, "ID").replace("hers", "ID")

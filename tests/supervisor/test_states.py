@@ -20,7 +20,7 @@ from mobox import agent
 from mobox.capture.asking import Turn
 from mobox.capture.catalog import Agent
 from mobox.capture.catalog import Limits as AgentLimits
-from mobox.errors import MoboxError, NotFound, StorageError
+from mobox.errors import MoboxError, NotFoundError, StorageError
 from mobox.events import Done, InputRequest, LogEntry, Paused, StreamEvent
 from mobox.settings import Settings
 from mobox.storage import Storage
@@ -457,10 +457,10 @@ def test_no_order_of_requests_is_illegal(
             chosen = random.choice(runs)
             match random.randrange(10):
                 case 0:
-                    with suppress(NotFound):
+                    with suppress(NotFoundError):
                         await stage.supervisor.stop("ann", chosen.id)
                 case 3 if number == 5:
-                    with suppress(NotFound):
+                    with suppress(NotFoundError):
                         await stage.supervisor.delete("ann", chosen.chat_id)
                 case 1 | 2:
                     chat_id, name = random.choice("abc"), f"{id(asyncio.current_task())}-{number}"
@@ -480,7 +480,7 @@ def test_no_order_of_requests_is_illegal(
             await asyncio.gather(*(act(stage, runs) for _ in range(4)))
             await stage.supervisor.close()
             for each in runs:
-                with suppress(NotFound):
+                with suppress(NotFoundError):
                     assert (await stage.store.run("ann", each.id)).status in ("waiting", "done")
                     legal_log(await stage.events(each))
 

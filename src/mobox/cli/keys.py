@@ -9,8 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mobox.cli.options import STORAGE, add_settings, storage_settings, with_storage
-from mobox.errors import InvalidSetting, needs_extra
+from mobox.errors import InvalidSetting
 from mobox.events.printable import printable
+from mobox.registry import needs_extra
 from mobox.settings import now_ms
 
 if TYPE_CHECKING:

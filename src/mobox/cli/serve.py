@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from mobox.cli.options import add_settings
-from mobox.errors import needs_extra
+from mobox.registry import needs_extra
 from mobox.settings import Settings, read_settings, show_settings
 
 if TYPE_CHECKING:

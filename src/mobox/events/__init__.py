@@ -21,6 +21,17 @@ from msgspec import Meta, Struct
 
 from mobox.errors import CorruptLog, InvalidEvent
 
+__all__ = [  # docs/stability.md
+    "AGENT_STARTED", "CLASSES", "FAILURES", "JSON", "MOST", "UNKNOWN_TOOL",
+    "AnyEvent", "Count", "Custom", "Display", "Done", "DoneReason", "Error", "EventType", "Events",
+    "File", "InputRequest", "InputResponse", "LogEntry", "Outcome", "Paused", "Raw", "Result",
+    "Retract", "Scope", "Source", "Start", "State", "Status", "StepEnd", "StepStart", "StreamEvent",
+    "SubagentEnd", "SubagentStart", "Text", "TextDelta", "TextEnd", "Thinking", "ThinkingDelta",
+    "ThinkingEnd", "TodoCreate", "TodoDone", "TodoItem", "TodoUpdate", "ToolKind", "ToolResult",
+    "ToolUseDelta", "ToolUseEnd", "ToolUseStart", "Usage",
+    "decode", "decode_many", "encode", "encode_many",
+]  # fmt: skip
+
 JSON = Any
 """A JSON value: what json.loads can return."""
 Scope = tuple[str, ...]
@@ -82,7 +93,7 @@ class StreamEvent(
 
     type: ClassVar[EventType]
     more: ClassVar[tuple[StreamEvent, ...]] = ()
-    """The other events of its line, where `EventParser.parse` returned it."""
+    """The other events of its line, where `parse` of `mobox.compat` returned it."""
 
     id: str | None = None
     """The block, tool call, step, subagent or request this is about."""
@@ -112,6 +123,12 @@ class StreamEvent(
             return msgspec.convert(fields, event_class)
         except msgspec.ValidationError as error:
             raise InvalidEvent(f"{type}: {error}") from error
+
+    def split(self) -> list[StreamEvent]:
+        """The event and its `more`, each as an event of its own."""
+        if not self.more:
+            return [self]
+        return [CLASSES[self.type](**msgspec.structs.asdict(self)), *self.more]
 
     @property
     def data(self) -> dict[str, JSON]:

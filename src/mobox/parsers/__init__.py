@@ -13,44 +13,18 @@ from typing import ClassVar, TypeVar
 
 import msgspec
 
-from mobox.errors import NotJson, NotShown, NotUnderstood, UnknownFramework
-from mobox.events import (
-    JSON,
-    Raw,
-    StreamEvent,
-    SubagentEnd,
-    SubagentStart,
-    Text,
-    TextDelta,
-    Thinking,
-    ThinkingDelta,
-    json_text,
-)
-from mobox.events.blocks import line_of
-from mobox.lifecycle.thoughts import Thoughts
+from mobox.errors import NotJson, NotShown, UnknownFramework, UnrecognizedLine
+from mobox.events import JSON, Raw, StreamEvent, TextDelta, json_text
 from mobox.parsers.emitted import EMITTED, EmittedLines, plain_text
 from mobox.parsers.formats import Format
-from mobox.parsers.joined import join, split
 from mobox.parsers.values import NOT_SHOWN, is_raised, raised
 from mobox.registry import find, names
-
-__all__ = [
-    "FAILED",
-    "GROUP",
-    "NO_EVENT",
-    "EventParser",
-    "check_framework",
-    "frameworks",
-    "get_parser",
-]
 
 _T = TypeVar("_T")
 
 GROUP = "mobox.parsers"
 FAILED = "parser failed"
 """Prefix of the `source` of a RAW whose line made the parser fail: a bug of Mobox or a plugin."""
-NO_EVENT = "no event of its own"
-"""The `source` of a RAW for a line which was recognized and made no event."""
 
 
 class EventParser:
@@ -63,16 +37,15 @@ class EventParser:
     def __init__(self, prefix: str = "") -> None:
         self.prefix = prefix
         self._emitted = EmittedLines(prefix, self.framework)
-        self._parsed: list[StreamEvent] = []
 
     def read(self, raw: JSON) -> list[StreamEvent]:
         """Parse one line of the framework.
 
-        Raises `NotUnderstood` for a line of no known kind, `NotShown` for a known one that makes
+        Raises `UnrecognizedLine` for a line of no known kind, `NotShown` for a known one that makes
         no event but must be kept, and `msgspec.ValidationError` for an invalid one: `feed` makes
         RAW of all of them.
         """
-        raise NotUnderstood
+        raise UnrecognizedLine
 
     def close(self) -> list[StreamEvent]:
         """The source ended: flush what this parser buffered, and propose a DONE if it saw one."""
@@ -85,7 +58,7 @@ class EventParser:
         `StreamEvent` is returned as it is.
         """
         if isinstance(raw, StreamEvent):
-            return split(raw)
+            return raw.split()
         return self._or_raw(self._read_any, raw, lambda: raw)
 
     def _read_any(self, raw: JSON) -> list[StreamEvent]:
@@ -104,7 +77,7 @@ class EventParser:
             return read(line)
         except NotShown:
             why = NOT_SHOWN
-        except NotUnderstood:
+        except UnrecognizedLine:
             why = None
         except msgspec.ValidationError as error:
             why = f"malformed: {error}"
@@ -141,28 +114,6 @@ class EventParser:
                 events += self.feed_line(line)
         return events
 
-    def parse(self, raw: JSON) -> StreamEvent:
-        """`feed` as one event: the first, with the others in `more`.
-
-        A line that makes no event, since it only adds to what comes, is RAW.
-        """
-        events = self.feed(raw) or [Raw(raw=raw, source=NO_EVENT)]
-        self._parsed += events
-        return join(events)
-
-    def get_text(self) -> str:
-        """The answer in the events that `parse` returned."""
-        return "".join(_text_of(event) for event in self._parsed)
-
-    def get_thinking(self) -> str:
-        """The thoughts, and the notes on subagents, in the events that `parse` returned."""
-        thinking, thoughts = "", Thoughts()
-        for event in self._parsed:
-            if words := _thought_of(event):
-                between = thoughts.before(event, "")
-                thinking += (between if thinking else "") + words
-        return thinking
-
 
 def get_parser(framework: str, prefix: str = "") -> EventParser:
     """A fresh parser for one run of `framework`; ids that it generates start with `prefix`."""
@@ -179,22 +130,6 @@ def check_framework(framework: str) -> None:
 def frameworks() -> list[str]:
     """The names `get_parser` knows."""
     return names(GROUP)
-
-
-def _text_of(event: StreamEvent) -> str:
-    if event.scope:
-        return ""
-    if isinstance(event, Text):
-        return event.content
-    return event.delta if isinstance(event, TextDelta) else ""
-
-
-def _thought_of(event: StreamEvent) -> str:
-    if isinstance(event, Thinking):
-        return event.content
-    if isinstance(event, ThinkingDelta):
-        return event.delta
-    return line_of(event) if isinstance(event, SubagentStart | SubagentEnd) else ""
 
 
 class EmittedParser(EventParser):

@@ -1,7 +1,8 @@
 """Descriptions of formats: shapes that recognize a line, each with a confidence.
 
 A parser names the formats that it reads (`EventParser.formats`); `unsupported.py` those that no
-parser reads yet. `detection.py` compares a stream with all of them.
+parser reads yet. `detection.py` compares a stream with all of them, and `scripts/event-mapping`
+names the kinds of lines in its tables by them.
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from mobox.events import JSON
 
 Shape = Callable[[JSON], float]
 """The confidence that a line has this shape: from 0, it has not, to 1, no other format has it."""
+Kind = tuple[str, ...] | Callable[[dict[str, JSON]], str]
 
 
 class Format(NamedTuple):
@@ -24,39 +28,69 @@ class Format(NamedTuple):
     narrows: str | None = None
     """The framework whose lines these are too. One such line in a stream of that framework makes
     the whole stream this format."""
+    kind: Kind = ()
+    """What names the kind of a line: paths such as `delta.type`, the most general first, or a
+    function. By default the keys of the shapes."""
+    known: tuple[str, ...] = ()
+    """Kinds of line that the parser reads, beside those that the shapes name."""
 
     def confidence(self, line: JSON) -> float:
         """The confidence that a line has this format."""
         return max(shape(line) for shape in self.shapes)
 
 
-def kinds(key: str, names: Iterable[str], *has: str, confidence: float = 1.0) -> Shape:
+class Kinds(Struct, frozen=True):
     """Objects whose `key` is one of these names, and which have these other keys as well."""
-    known = frozenset(names)
 
-    def shape(line: JSON) -> float:
-        is_known = isinstance(line, dict) and type(line.get(key)) is str and line[key] in known
-        return confidence if is_known and line.keys() >= set(has) else 0.0
+    key: str
+    names: frozenset[str]
+    has: frozenset[str]
+    confidence: float
 
-    return shape
+    def __call__(self, line: JSON) -> float:
+        is_known = isinstance(line, dict) and type(line.get(self.key)) is str
+        fits = is_known and line[self.key] in self.names and line.keys() >= self.has
+        return self.confidence if fits else 0.0
 
 
-def prefixed(key: str, *prefixes: str, confidence: float = 1.0) -> Shape:
+class Prefixed(Struct, frozen=True):
     """Objects whose `key` is a text that begins like this."""
 
-    def shape(line: JSON) -> float:
-        is_text = isinstance(line, dict) and type(line.get(key)) is str
-        return confidence if is_text and line[key].startswith(prefixes) else 0.0
+    key: str
+    prefixes: tuple[str, ...]
+    confidence: float
 
-    return shape
+    def __call__(self, line: JSON) -> float:
+        is_text = isinstance(line, dict) and type(line.get(self.key)) is str
+        return self.confidence if is_text and line[self.key].startswith(self.prefixes) else 0.0
 
 
-def having(*keys: str, confidence: float = 1.0, without: Iterable[str] = ()) -> Shape:
+class Having(Struct, frozen=True):
     """Objects that have all these keys, and none of the others."""
-    wanted, unwanted = frozenset(keys), frozenset(without)
 
-    def shape(line: JSON) -> float:
-        fits = isinstance(line, dict) and line.keys() >= wanted and unwanted.isdisjoint(line)
-        return confidence if fits else 0.0
+    keys: tuple[str, ...]
+    unwanted: frozenset[str]
+    confidence: float
 
-    return shape
+    @property
+    def key(self) -> str:
+        return self.keys[0]
+
+    def __call__(self, line: JSON) -> float:
+        fits = isinstance(line, dict) and line.keys() >= set(self.keys)
+        return self.confidence if fits and self.unwanted.isdisjoint(line) else 0.0
+
+
+def kinds(key: str, names: Iterable[str], *has: str, confidence: float = 1.0) -> Kinds:
+    """Objects whose `key` is one of these names, and which have these other keys as well."""
+    return Kinds(key, frozenset(names), frozenset(has), confidence)
+
+
+def prefixed(key: str, *prefixes: str, confidence: float = 1.0) -> Prefixed:
+    """Objects whose `key` is a text that begins like this."""
+    return Prefixed(key, prefixes, confidence)
+
+
+def having(*keys: str, confidence: float = 1.0, without: Iterable[str] = ()) -> Having:
+    """Objects that have all these keys, and none of the others."""
+    return Having(keys, frozenset(without), confidence)

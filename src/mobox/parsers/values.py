@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 from msgspec import Struct, ValidationError, convert, field
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import JSON, Error, Raw, StreamEvent
 
 Object = dict[str, JSON]
@@ -61,7 +61,7 @@ def or_raw(
     """The events that `read` makes of a part; RAW with the reason or `source` if it fails."""
     try:
         return list(read())
-    except NotUnderstood:
+    except UnrecognizedLine:
         why = source
     except ValidationError as error:
         why = source or f"malformed: {error}"

@@ -26,7 +26,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from mobox.delivery import sse
 from mobox.delivery.sse import STREAM
-from mobox.errors import NotFound
+from mobox.errors import NotFoundError
 from mobox.events import Done, LogEntry
 from mobox.formatters import Formatter, format_all, joining
 from mobox.server.guard import WITHIN
@@ -170,7 +170,7 @@ class EventStream:
                     await self._write(batch)
         except _Left:
             raise
-        except NotFound as gone:  # the chat was deleted
+        except NotFoundError as gone:  # the chat was deleted
             self._broken = True
             logger.info("event stream aborted: %s", gone)
         except Exception:

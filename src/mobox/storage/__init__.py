@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mobox.errors import StorageError, needs_extra
+from mobox.errors import StorageError
+from mobox.registry import needs_extra
 from mobox.settings import Settings
 from mobox.storage.chats import Storage
 from mobox.storage.memory import MemoryStorage

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from mobox.capture.catalog import Agent
 from mobox.capture.execution import Execution, Outcome
-from mobox.errors import Fenced, MoboxError, NotFound, NotWaiting, ProtocolError, RunActive
+from mobox.errors import Fenced, MoboxError, NotFoundError, NotWaiting, ProtocolError, RunActive
 from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, StreamEvent
 from mobox.events.printable import on_one_line
 from mobox.events.transcript import Transcript
@@ -174,7 +174,7 @@ class Attempt:
                 await self._keep_stderr(outcome)
                 async with self._answer_lock:
                     await self._conclude(outcome)
-        except (Fenced, NotFound):
+        except (Fenced, NotFoundError):
             log.info(
                 "run %s: lost its lease (taken over or deleted); stopping this attempt", self.run.id
             )
@@ -352,7 +352,7 @@ class Attempt:
         """Delete the stderr of a deleted run."""
         try:
             await self._store.read(self.run.id, limit=1)
-        except NotFound:
+        except NotFoundError:
             await asyncio.to_thread(self._deps.stderr.delete, [self.run.id])
         except MoboxError as error:
             log.warning("run %s: cannot read its log: %s", self.run.id, error)

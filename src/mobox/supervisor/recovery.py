@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Collection, Container, Iterable
 from contextlib import suppress
 from typing import Any, Final
 
-from mobox.errors import Fenced, MoboxError, NotFound, StorageError
+from mobox.errors import Fenced, MoboxError, NotFoundError, StorageError
 from mobox.events import Done, Error
 from mobox.events.turn import Answer
 from mobox.storage import Storage
@@ -54,7 +54,7 @@ class Reaper:
 
     async def cancel(self, run: Run, answers: tuple[Answer, ...] = ()) -> None:
         """End a waiting run, unless another process has; `answers` are logged with the end."""
-        with suppress(Fenced, NotFound):
+        with suppress(Fenced, NotFoundError):
             await self._end(run, Termination("cancelled"), answers)
 
     async def withdraw(self, run: Run) -> None:
@@ -68,7 +68,7 @@ class Reaper:
         self._left.pop(run.id, None)
         try:
             await self._end(run, termination)
-        except (Fenced, NotFound):
+        except (Fenced, NotFoundError):
             log.info("run %s: not ended here, its lease was lost (taken over or deleted)", run.id)
         except MoboxError as error:
             log.warning("run %s: cannot end it yet, retrying: %s", run.id, error)
@@ -121,7 +121,7 @@ async def _several_at_once(
 
 async def ends_remotely(storage: Storage, owner: str, run_id: RunId, seconds: float) -> bool:
     """Wait for the end of a run with a stop request; false if it has none."""
-    with suppress(NotFound, TimeoutError):
+    with suppress(NotFoundError, TimeoutError):
         run = await storage.run(owner, run_id)
         if run.stop_requested_at is None:
             return False

@@ -16,16 +16,26 @@ from typing import Final
 
 import msgspec
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import JSON, Events, Raw, StreamEvent, json_text
 from mobox.parsers import EventParser
 from mobox.parsers.adk import wire
 from mobox.parsers.adk.run import Run
 from mobox.parsers.formats import Format, having
-from mobox.parsers.gemini import camel
-from mobox.parsers.values import TOLD_BEFORE, is_raised, raised
+from mobox.parsers.gemini import PARTS, camel, kind_by_parts
+from mobox.parsers.values import TOLD_BEFORE, is_raised, object_of, raised
 
 # The formats of ADK's lines.
+
+_FOLLOW_UP: Final = "__follow_up__"
+"""The key of the caller's next message in a recording."""
+
+
+def _kind(line: dict[str, JSON]) -> str:
+    event = object_of(camel(line))
+    how = "partial" if event.get("partial") else "whole"
+    return _FOLLOW_UP if _FOLLOW_UP in line else kind_by_parts(how, event, event)
+
 
 FORMATS: tuple[Format, ...] = (
     Format(
@@ -34,15 +44,15 @@ FORMATS: tuple[Format, ...] = (
             having("author", "invocationId"),
             having("author", "invocation_id"),
             having("author", "actions"),
-            having("__follow_up__", confidence=0.5),
+            having(_FOLLOW_UP, confidence=0.5),
         ),
+        kind=_kind,
+        known=tuple(f"{how}: {part}" for how in ("partial", "whole") for part in PARTS),
     ),
 )
 
 
 _decode_delta: Final = msgspec.json.Decoder(wire.SpokenEvent).decode
-_FOLLOW_UP: Final = "__follow_up__"
-"""The key of the caller's next message in a recording."""
 _NAMES: Final = frozenset({"invocationId", "actions"})
 """Keys of which an event has at least one, beside its author."""
 
@@ -86,14 +96,14 @@ class AdkParser(EventParser):
 
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):
-            raise NotUnderstood
+            raise UnrecognizedLine
         if _FOLLOW_UP in raw:
             answer = msgspec.convert(camel(raw[_FOLLOW_UP]), wire.Answer)
             responses = [part.function_response for part in answer.parts or ()]
             return self._run.answer([each for each in responses if each is not None])
         event = camel(raw)
         if "author" not in event or _NAMES.isdisjoint(event):
-            raise NotUnderstood
+            raise UnrecognizedLine
         return self._run.read(msgspec.convert(event, wire.Event))
 
     def close(self) -> Events:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct, ValidationError, convert
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import (
     JSON,
     Custom,
@@ -205,10 +205,10 @@ class Run:
         return [*start, *entered, *handle(event, speaker, parts, scope)]
 
     def answer(self, responses: list[parts_wire.FunctionResponse]) -> Events:
-        """Parse the answer to a request; raises `NotUnderstood` if it is none."""
+        """Parse the answer to a request; raises `UnrecognizedLine` if it is none."""
         events = self._requests.answer(responses)
         if not events:
-            raise NotUnderstood
+            raise UnrecognizedLine
         for event in events:
             if isinstance(event, ToolResult):
                 self._calls.end(event.id, None)
@@ -235,7 +235,7 @@ class Run:
         who = (event.branch, event.author)
         if who not in self._speakers:
             if len(self._speakers) >= MOST_SPEAKERS:
-                raise NotUnderstood
+                raise UnrecognizedLine
             self._speakers[who] = Speaker(event.author, scope, self._calls)
         self.speaker, self.speaks_in = self._speakers[who], who
         return self.speaker

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mobox.errors import NotShown, NotUnderstood
+from mobox.errors import NotShown, UnrecognizedLine
 from mobox.events import JSON, Events, Raw, Start, StreamEvent, json_text
 from mobox.events.json_text import SHORT
 from mobox.events.names import Names
@@ -28,6 +28,7 @@ _API = (
     "message_start", "message_delta", "message_stop",
     "content_block_start", "content_block_delta", "content_block_stop",
 )  # fmt: skip
+_EVENT = ("event.type", "event.content_block.type", "event.delta.type")
 _MESSAGES = ("AssistantMessage", "UserMessage", "ResultMessage", "RateLimitEvent")
 _SYSTEM = (
     "SystemMessage", "TaskStartedMessage", "TaskProgressMessage", "TaskUpdatedMessage",
@@ -42,6 +43,7 @@ FORMATS: tuple[Format, ...] = (
             kinds("type", ("ping",), confidence=0.5),
             kinds("type", ("error",), "error", confidence=0.5),
         ),
+        kind=("type", "content_block.type", "delta.type"),
     ),
     Format(
         "Claude Code's stream-json lines",
@@ -54,6 +56,7 @@ FORMATS: tuple[Format, ...] = (
             kinds("type", ("control_response",), "response"),
             kinds("type", ("rate_limit_event", "conversation_reset")),
         ),
+        kind=("type", "subtype", *_EVENT),
     ),
     Format(
         "the Claude Agent SDK's messages",
@@ -62,6 +65,7 @@ FORMATS: tuple[Format, ...] = (
             kinds("_class", _SYSTEM, "subtype"),
             kinds("_class", ("StreamEvent",), "event"),
         ),
+        kind=("_class", "subtype", *_EVENT),
     ),
 )
 
@@ -236,14 +240,14 @@ class ClaudeParser(EventParser):
 
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):
-            raise NotUnderstood
+            raise UnrecognizedLine
         line = as_line(raw) if "_class" in raw else raw
         kind = line.get("type")
         if isinstance(kind, str) and self._session.knows(kind):
             return [_as_it_came(event, line, raw) for event in self._session.read(kind, line)]
         if isinstance(kind, str) and kind in _API_LINES:
             return self._read_api(msgspec.convert({"line": raw}, _Api).line)
-        raise NotShown if kind == _CONTROL else NotUnderstood
+        raise NotShown if kind == _CONTROL else UnrecognizedLine
 
     def close(self) -> Events:
         if self._session.started:

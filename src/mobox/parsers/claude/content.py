@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from msgspec import convert
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import (
     JSON,
     Display,
@@ -251,7 +251,7 @@ class Content:
 
     def _unknown(self, line: wire.ContentBlockStart, name: str) -> Events:
         self._open(line.index, name, "unknown")
-        raise NotUnderstood
+        raise UnrecognizedLine
 
     def _text(self, line: wire.ContentBlockStart, name: str) -> Events:
         text = convert(line.content_block, wire.Text)
@@ -378,7 +378,7 @@ class Content:
         delta = line.delta
         self.stretch = block.stretch
         if block.kind == "unknown":
-            raise NotUnderstood
+            raise UnrecognizedLine
         return self.DELTAS[type(delta)](self, block, delta)
 
     def _text_delta(self, block: _Block, delta: wire.TextDelta) -> Events:
@@ -416,7 +416,7 @@ class Content:
         self.stretch = NO_FAST_PATH
         block = self._blocks.pop(line.index, None)
         if block is None or block.kind == "unknown":
-            raise NotUnderstood
+            raise UnrecognizedLine
         end = self.STOPS.get(block.kind)
         return [end(self, block)] if end is not None else []
 

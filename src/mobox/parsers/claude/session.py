@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from msgspec import ValidationError, convert
 
-from mobox.errors import NotShown, NotUnderstood
+from mobox.errors import NotShown, UnrecognizedLine
 from mobox.events import (
     JSON,
     Done,
@@ -319,10 +319,10 @@ class Session:
         """The program cancels a request: another client answered it, or the turn was stopped."""
         request = self._waiting.pop(line.request_id, None)
         if request is None:
-            raise NotUnderstood
+            raise UnrecognizedLine
         if request in self._held:  # it was not emitted yet
             self._held.remove(request)
-            raise NotUnderstood
+            raise UnrecognizedLine
         return [_cancelled(request)]
 
     def _answered(self, tool_id: str) -> None:
@@ -338,7 +338,7 @@ class Session:
     def _system(self, raw: dict[str, JSON]) -> Events:
         subtype = convert(raw, lines.System).subtype
         if subtype not in self.SUBTYPES:
-            raise NotUnderstood
+            raise UnrecognizedLine
         shape, handler = self.SUBTYPES[subtype]
         return handler(self, convert(raw, shape))
 
@@ -397,7 +397,7 @@ class Session:
 
     def _task_notification(self, task: lines.TaskNotification) -> Events:
         if not self._tasks.knows(task.task_id):
-            raise NotUnderstood
+            raise UnrecognizedLine
         scope = self._tasks.scope_of(task.task_id)
         last_turn = self._messages[scope].settle() if scope in self._messages and scope else []
         return [*last_turn, *self._tasks.ended(task)]

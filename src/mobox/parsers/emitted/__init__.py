@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from mobox.events import JSON
+from mobox.parsers.emitted.lines import LINES
 from mobox.parsers.emitted.reader import EmittedLines
 from mobox.parsers.formats import Format
 
@@ -62,4 +63,4 @@ def _line(line: JSON) -> float:
     return 1.0 if isinstance(line, dict) and _knows(line) else 0.0
 
 
-EMITTED = Format("Mobox's simplified lines", (_line,))
+EMITTED = Format("Mobox's simplified lines", (_line,), kind=("type",), known=tuple(LINES))

@@ -7,23 +7,50 @@ from typing import Final
 
 import msgspec
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import JSON, Events, StreamEvent, TextDelta, ThinkingDelta, json_text
 from mobox.parsers import EventParser
 from mobox.parsers.formats import Format, having, kinds, prefixed
 from mobox.parsers.gemini import wire
 from mobox.parsers.gemini.chunks import Chunks
+from mobox.parsers.gemini.content import Content
 from mobox.parsers.gemini.interactions import Interactions
+from mobox.parsers.values import object_of, objects_in
 
 # The formats of Gemini's lines.
 
 _AUTHOR = ("author",)
 """An event of ADK has one, and the fields of a chunk beside it."""
+_LATER_WORD: Final = re.compile(r"(?<=[a-z0-9])_([a-z0-9])")
+
+
+def _camel(key: str) -> str:
+    return _LATER_WORD.sub(lambda found: found[1].upper(), key)
+
+
+PARTS: Final = tuple(map(_camel, Content.PARTS))
+"""The kinds of parts, in the API's spelling."""
+_WITHOUT_PARTS: Final = ("errorCode", "finishReason", "output", "promptFeedback", "error")
 
 
 def _error(line: JSON) -> float:
     error = line.get("error") if isinstance(line, dict) else None
     return 0.6 if isinstance(error, dict) and error.keys() >= {"code", "status"} else 0.0
+
+
+def _chunk_kind(line: dict[str, JSON]) -> str:
+    chunk = object_of(camel(line))
+    first = next(iter(objects_in(chunk.get("candidates"))), {})
+    return kind_by_parts("chunk", first, {**chunk, **first})
+
+
+def kind_by_parts(how: str, message: dict[str, JSON], line: dict[str, JSON]) -> str:
+    """The kind of a line: by the parts of its message, or else by the first of its other fields."""
+    parts = objects_in(object_of(message.get("content")).get("parts"))
+    kinds = ["thought"] if any(part.get("thought") for part in parts) else []
+    kinds += [name for part in parts if not part.get("thought") for name in part if name in PARTS]
+    kinds = kinds or [name for name in _WITHOUT_PARTS if line.get(name)][:1] or ["nothing"]
+    return f"{how}: {' + '.join(dict.fromkeys(kinds))}"
 
 
 FORMATS: tuple[Format, ...] = (
@@ -39,8 +66,15 @@ FORMATS: tuple[Format, ...] = (
             having("automatic_function_calling_history"),
             _error,
         ),
+        kind=_chunk_kind,
+        known=tuple(f"chunk: {part}" for part in PARTS),
     ),
-    Format("Gemini's interactions events", (prefixed("event_type", "interaction.", "step."),)),
+    Format(
+        "Gemini's interactions events",
+        (prefixed("event_type", "interaction.", "step."),),
+        kind=("event_type", "step.type", "delta.type"),
+        known=tuple(Interactions.EVENTS),
+    ),
     Format(
         "simplified lines for Gemini",
         (kinds("type", ("content", "function_call", "function_response"), "data", confidence=0.8),),
@@ -64,7 +98,6 @@ _OWN_NAMES: Final = frozenset(
     }
 )
 """Values from a caller or a tool: their keys are not changed."""
-_LATER_WORD: Final = re.compile(r"(?<=[a-z0-9])_([a-z0-9])")
 
 
 def camel(value: JSON) -> JSON:
@@ -78,10 +111,6 @@ def camel(value: JSON) -> JSON:
 
 def _names(value: dict[str, JSON]) -> list[tuple[str, str]]:
     return [(key, _camel(key) if "_" in key else key) for key in value]
-
-
-def _camel(key: str) -> str:
-    return _LATER_WORD.sub(lambda found: found[1].upper(), key)
 
 
 def _inner(name: str, value: JSON) -> JSON:
@@ -135,7 +164,7 @@ class GeminiParser(EventParser):
 
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):
-            raise NotUnderstood
+            raise UnrecognizedLine
         if self._interactions.knows(raw):
             return self._interactions.read(raw)
         kind, data = raw.get("type"), raw.get("data")
@@ -145,7 +174,7 @@ class GeminiParser(EventParser):
             return [TextDelta(delta=msgspec.convert(data, _Words).text)]
         chunk = camel(raw)
         if _NAMES.isdisjoint(chunk):
-            raise NotUnderstood
+            raise UnrecognizedLine
         return self._chunks.read(msgspec.convert(chunk, wire.Chunk))
 
     def close(self) -> Events:

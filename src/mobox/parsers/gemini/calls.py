@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import convert
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import JSON, DoneReason, StreamEvent, Usage
 from mobox.events.json_text import MAX_DEPTH
 from mobox.events.names import Names
@@ -120,7 +120,7 @@ class PartialArguments:
         return self._value
 
     def add(self, patch: PartialArg) -> str:
-        """The text that `patch` adds; raises `NotUnderstood` for an impossible path."""
+        """The text that `patch` adds; raises `UnrecognizedLine` for an impossible path."""
         path = _path(patch.json_path)
         if self._string is not None and self._string[0] == path and patch.string_value is not None:
             return self._more(patch.string_value, bool(patch.will_continue))
@@ -186,18 +186,18 @@ class PartialArguments:
 
 def _path(text: str) -> Path:
     if not text.startswith("$"):
-        raise NotUnderstood
+        raise UnrecognizedLine
     steps: list[str | int] = []
     end = 1
     for found in _STEP.finditer(text):
         if found.start() != end:
-            raise NotUnderstood
+            raise UnrecognizedLine
         end = found.end()
         name, index, single, double = found.groups()
         words = next((w for w in (name, single, double) if w is not None), "")
         steps.append(int(index) if index is not None else words)
     if end != len(text) or not steps or len(steps) > MAX_DEPTH // 2 or isinstance(steps[0], int):
-        raise NotUnderstood
+        raise UnrecognizedLine
     return tuple(steps)
 
 
@@ -213,7 +213,7 @@ def _step_into(place: Any, key: str | int, value: JSON, replace: bool = False) -
         if replace:
             place[key] = value
         return place.setdefault(key, value)
-    raise NotUnderstood
+    raise UnrecognizedLine
 
 
 def _value(patch: PartialArg) -> JSON:

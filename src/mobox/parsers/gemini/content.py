@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 
 from msgspec import convert, to_builtins
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import (
     JSON,
     Events,
@@ -200,7 +200,7 @@ class Content:
                 return reader(self, value, part)
         if part.thought_signature:
             return self._sign(part.thought_signature)
-        raise NotUnderstood
+        raise UnrecognizedLine
 
     def cite(self, candidate: wire.Candidate) -> Events:
         """The new sources of the message; a stream may repeat them in every chunk."""
@@ -260,7 +260,7 @@ class Content:
             return self._more_input(call)
         if call.name is None:
             if call.args is not None or call.partial_args:
-                raise NotUnderstood
+                raise UnrecognizedLine
             return self.leave()  # the end of a call that has ended
         events = self.leave()
         events.append(self._start(call.id, call.name, part))
@@ -296,7 +296,7 @@ class Content:
         for patch in call.partial_args or ():
             try:
                 text += arguments.add(patch)
-            except NotUnderstood:
+            except UnrecognizedLine:
                 more.append(Raw(scope=self._scope, raw=to_builtins(patch), source="a part"))
         events: Events = [ToolUseDelta(id=name, scope=self._scope, delta=text)] if text else []
         return events + more if call.will_continue else events + more + self._end_input()
@@ -314,7 +314,7 @@ class Content:
         attached = [(raw, convert(raw, wire.Part)) for raw in response.parts or ()]
         name = self._calls.end(response.id, response.name, last=last)
         if name is None:
-            raise NotUnderstood
+            raise UnrecognizedLine
         partial = bool(response.will_continue)
         if partial:
             self._calls.reopen(name, response.name or "")
@@ -368,7 +368,7 @@ class Content:
     ) -> Events:
         name = self._calls.end(call, tool)
         if name is None:
-            raise NotUnderstood
+            raise UnrecognizedLine
         signature = _signed(part.thought_signature)
         result = ToolResult(
             id=name, scope=self._scope, output=output, status=status, provider=signature

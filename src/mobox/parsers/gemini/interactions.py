@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 
 from msgspec import Struct, convert
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import (
     JSON,
     Done,
@@ -211,7 +211,7 @@ class Interactions:
         step = self._steps.get(event.index)
         if step is None:  # the stream was joined in the middle
             if kind not in _IMPLIED or event.index in self._stopped:
-                raise NotUnderstood
+                raise UnrecognizedLine
             step = _Step(_IMPLIED[kind], f"{self._name}:{event.index}")
             self._steps[event.index] = step
         return reader(self, step, delta)
@@ -234,7 +234,7 @@ class Interactions:
     def _summary(self, step: _Step, delta: wire.SummaryDelta) -> Events:
         content = delta.content
         if content is None or content.text is None:
-            raise NotUnderstood
+            raise UnrecognizedLine
         return self._add_text(step, content.text)
 
     def _signature(self, step: _Step, delta: wire.SignatureDelta) -> Events:
@@ -271,7 +271,7 @@ class Interactions:
     def _step_stop(self, event: wire.StepStop) -> Events:
         step = self._steps.pop(event.index, None)
         if step is None:
-            raise NotUnderstood
+            raise UnrecognizedLine
         self._stopped.add(event.index)
         return self._stop(step)
 
@@ -345,9 +345,9 @@ class Interactions:
 
 
 def _row(rows: Rows, kind: str) -> tuple[type[Struct], Callable[..., Events]]:
-    """The type and the reader of that kind; raises `NotUnderstood`."""
+    """The type and the reader of that kind; raises `UnrecognizedLine`."""
     _, dash, end = kind.rpartition("_")
     row = rows.get(kind) or rows.get(f"*{dash}{end}")
     if row is None:
-        raise NotUnderstood
+        raise UnrecognizedLine
     return row

@@ -115,9 +115,14 @@ FORMATS: tuple[Format, ...] = (
             kinds("event", _EVENTS),
             having("_interrupts"),
         ),
+        kind=(
+            *("type", "method", "event", "content.type", "delta.type", "_interrupts"),
+            *("params.data.event", "params.data.0.event"),
+            *("params.data.0.content.type", "params.data.0.delta.type"),
+        ),
     ),
-    Format("LangGraph's stream parts", (_part,)),
-    Format("LangChain's messages", (_message,)),
+    Format("LangGraph's stream parts", (_part,), kind=("mode", "type", "data.type", "data.0._lc")),
+    Format("LangChain's messages", (_message,), kind=("type",)),
 )
 
 DEEP_FORMATS: tuple[Format, ...] = (Format("DeepAgents' events", (_deep,), narrows="langchain"),)

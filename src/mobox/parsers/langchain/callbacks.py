@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from msgspec import Struct, convert
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import (
     JSON,
     Events,
@@ -79,7 +79,7 @@ class Callbacks:
         if handle is None:
             if line.event.startswith(("on_prompt_", "on_parser_")):
                 return []
-            raise NotUnderstood
+            raise UnrecognizedLine
         return self._run.pass_on(handle(self, line), line.metadata)
 
     def _scope(self, line: Line) -> Scope:
@@ -115,7 +115,7 @@ class Callbacks:
         chunk = line.data.get("chunk")
         text = chunk.get("text") if isinstance(chunk, dict) else chunk
         if not isinstance(text, str):
-            raise NotUnderstood
+            raise UnrecognizedLine
         piece = wire.AiMessage(content=text, id=line.run_id)
         events = [*self._enter(line), *self._run.piece(piece, self._scope(line), line.metadata)]
         self._note(line.run_id, line.run_id)

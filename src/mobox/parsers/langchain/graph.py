@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from msgspec import convert
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import JSON, Error, Events, Scope
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Call, as_calls
@@ -105,7 +105,7 @@ class Graph:
 
     def _values(self, data: JSON, space: Space) -> Events:
         if not isinstance(data, dict):
-            raise NotUnderstood
+            raise UnrecognizedLine
         interrupts = data.get(INTERRUPT)
         if interrupts is not None:
             return [*self._state(data, space), *self._run.ask(interrupts, self.scope(space))]
@@ -124,7 +124,7 @@ class Graph:
 
     def _updates(self, data: JSON, space: Space) -> Events:
         if not isinstance(data, dict):
-            raise NotUnderstood
+            raise UnrecognizedLine
         if isinstance(data.get("node"), str) and isinstance(data.get("values"), dict):
             data = {data["node"]: data["values"]}  # as the protocol puts it
         entered = self.enter(space) if any(data.values()) else []
@@ -150,7 +150,7 @@ class Graph:
 
     def _messages(self, data: JSON, space: Space) -> Events:
         if not (isinstance(data, list) and len(data) == 2):
-            raise NotUnderstood
+            raise UnrecognizedLine
         about = convert(data[1], wire.MessageMetadata) if isinstance(data[1], dict) else None
         return self.message(data[0], about or wire.MessageMetadata(), space)
 
@@ -158,7 +158,7 @@ class Graph:
         """A message, or a delta of one."""
         message = as_message(raw)
         if message is None:
-            raise NotUnderstood
+            raise UnrecognizedLine
         if message.kind == "other":
             return []
         if message.kind == "tool":

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import msgspec
 
-from mobox.errors import NotJson, NotUnderstood
+from mobox.errors import NotJson, UnrecognizedLine
 from mobox.events import JSON, Events, Paused, Raw, Start, StreamEvent, json_text
 from mobox.events.json_text import SHORT
 from mobox.parsers import EventParser
@@ -30,10 +30,11 @@ def _error(line: JSON) -> float:
 
 
 FORMATS: tuple[Format, ...] = (
-    Format("OpenAI's chat completion chunks", (_chunk, _error)),
+    Format("OpenAI's chat completion chunks", (_chunk, _error), kind=("object", "error")),
     Format(
         "OpenAI's Responses events",
         (prefixed("type", "response."), kinds("type", ("error",), "sequence_number")),
+        kind=("type", "item.type"),
     ),
     Format(
         "simplified lines for OpenAI",
@@ -50,6 +51,15 @@ AGENTS_FORMATS: tuple[Format, ...] = (
             kinds("type", ("agent_updated_stream_event",), "new_agent"),
             having("event", "agent", "tool_call"),
             having("__result__"),
+        ),
+        kind=(
+            "type",
+            "event",
+            "event.type",
+            "data.type",
+            "data.item.type",
+            "item.type",
+            "__result__",
         ),
     ),
 )
@@ -91,7 +101,7 @@ class OpenAIParser(EventParser):
     def read(self, raw: JSON) -> Events:
         self._fast_path = None
         if not isinstance(raw, dict):
-            raise NotUnderstood
+            raise UnrecognizedLine
         kind = raw.get("type")
         if isinstance(kind, str) and kind in _SIMPLIFIED and type(raw.get("data")) is dict:
             return self._simplified(kind, raw)
@@ -103,7 +113,7 @@ class OpenAIParser(EventParser):
             return self._read_chat(raw)
         if (problem := _problem_in(raw)) is not None:
             return self._chat.fail(problem)
-        raise NotUnderstood
+        raise UnrecognizedLine
 
     def close(self) -> Events:
         if self._agents.started:

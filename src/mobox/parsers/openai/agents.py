@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from msgspec import convert
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import (
     JSON,
     UNKNOWN_TOOL,
@@ -122,7 +122,7 @@ class Agents:
     def _run_item(self, raw: Object, scope: Scope) -> Events:
         item = convert(_object(raw.get("item"), "item"), wire.RunItem)
         if item.type not in self.ITEMS:
-            raise NotUnderstood(f"item of type {item.type}")
+            raise UnrecognizedLine(f"item of type {item.type}")
         return self.ITEMS[item.type](self, item, scope)
 
     def _nested(self, raw: Object) -> Events:
@@ -133,7 +133,7 @@ class Agents:
         if not isinstance(event, dict) or _kind(event) not in self.LINES:
             if before:
                 return before
-            raise NotUnderstood("an event without its data")
+            raise UnrecognizedLine("an event without its data")
         return [*before, *self.LINES[_kind(event)](self, event, scope)]
 
     def _call_of(self, raw: Object) -> str:
@@ -147,7 +147,7 @@ class Agents:
             for call, tool in responses.items.calls.items():
                 if tool == named:
                     return call
-        raise NotUnderstood("no such call")
+        raise UnrecognizedLine("no such call")
 
     def _scope_of(self, call: str) -> Scope:
         return next((s for s, r in self._responses.items() if call in r.items.calls), ())
@@ -185,7 +185,7 @@ class Agents:
         raw = _object(item.raw_item, "raw_item")
         name = raw.get("call_id") or raw.get("id")
         if not isinstance(name, str):
-            raise NotUnderstood("an output of no call")
+            raise UnrecognizedLine("an output of no call")
         self._of(scope).items.calls.pop(name, None)
         self._of(scope).items.approvals.pop(name, None)
         value = raw.get("output") if item.output is None else item.output
@@ -223,7 +223,7 @@ class Agents:
         raw = interruption.raw or interruption.raw_item or {}
         name = interruption.call_id or raw.get("call_id") or raw.get("id")
         if not isinstance(name, str):
-            raise NotUnderstood("a request about no call")
+            raise UnrecognizedLine("a request about no call")
         items = self._responses[()].items
         known = name in items.calls or name in items.approvals or bool(self._names.prefix)
         call = [] if known else _whole_call(name, interruption, raw)
@@ -261,7 +261,7 @@ def _is_nested(raw: Object) -> bool:
 
 def _object(value: JSON, name: str) -> Object:
     if not isinstance(value, dict):
-        raise NotUnderstood(f"no {name}")
+        raise UnrecognizedLine(f"no {name}")
     return value
 
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 from msgspec import ValidationError, convert
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import (
     JSON,
     Done,
@@ -131,7 +131,7 @@ class Chat:
         delta, unread = _delta_of(fields)
         present = [(field, value) for field in self.TELLERS if (value := getattr(delta, field))]
         if not present and (unknown := _unknown(fields)):
-            raise NotUnderstood(f"delta of {', '.join(sorted(unknown))}")
+            raise UnrecognizedLine(f"delta of {', '.join(sorted(unknown))}")
         events = self._begin(chunk.id) if self._begins(chunk, delta, bool(present)) else []
         for field, value in present:
             events += self.TELLERS[field](self, value, delta)
@@ -221,7 +221,7 @@ class Chat:
         if isinstance(part, str):
             return self._add_text(part) if part else []
         if not isinstance(part, dict):
-            raise NotUnderstood("a part that is neither text nor an object")
+            raise UnrecognizedLine("a part that is neither text nor an object")
         words = part.get("text")
         if part.get("type") in ("text", "output_text") and isinstance(words, str):
             return self._add_text(words) if words else []

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 from msgspec import convert
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import (
     JSON,
     UNKNOWN_TOOL,
@@ -358,7 +358,7 @@ class Items:
         if parsed.type in TOOLS:
             return self._begin_call(item, parsed)
         if parsed.type not in self.ENDINGS and parsed.type not in OUTPUTS:
-            raise NotUnderstood(f"item of type {parsed.type}")
+            raise UnrecognizedLine(f"item of type {parsed.type}")
         item.phase = parsed.phase
         item.call = parsed.call_id or item.id
         return self.compact(parsed.id or item.id) if parsed.type == "compaction" else []
@@ -443,7 +443,7 @@ class Items:
         if parsed.type in OUTPUTS:
             return [*before, *self._output(parsed, raw)]
         if parsed.type not in self.ENDINGS:
-            raise NotUnderstood(f"item of type {parsed.type}")
+            raise UnrecognizedLine(f"item of type {parsed.type}")
         return [*before, *self.ENDINGS[parsed.type](self, item, parsed, raw)]
 
     def _end_call(self, item: Item, raw: Object) -> Events:
@@ -468,7 +468,7 @@ class Items:
         """Handle the answer of a person."""
         name = raw.get("approval_request_id")
         if not isinstance(name, str):
-            raise NotUnderstood("an answer to nothing")
+            raise UnrecognizedLine("an answer to nothing")
         decision: Any = "approved" if raw.get("approve") else "denied"
         why = raw.get("reason")
         reason = why if isinstance(why, str) else None
@@ -483,7 +483,7 @@ class Items:
             name = self._searches[-1]
         name = name or parsed.id
         if name is None:
-            raise NotUnderstood("an output of no call")
+            raise UnrecognizedLine("an output of no call")
         self.calls.pop(name, None)
         return output_of(raw, name, self._scope)
 

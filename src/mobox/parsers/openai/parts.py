@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import convert
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import (
     JSON,
     Events,
@@ -345,7 +345,7 @@ class Extras:
             return [source or Source(id=block, location=location)]
         images = self.images([part], block)
         if not images:
-            raise NotUnderstood(f"a part of content of type {part.get('type')!r:.40}")
+            raise UnrecognizedLine(f"a part of content of type {part.get('type')!r:.40}")
         return images
 
     def images(self, images: list[dict[str, JSON]], message: str | None) -> Events:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 
 from msgspec import convert
 
-from mobox.errors import NotUnderstood
+from mobox.errors import UnrecognizedLine
 from mobox.events import (
     JSON,
     Done,
@@ -79,7 +79,7 @@ class Deltas:
     def _part_added(self, event: wire.Event) -> Events:
         part = convert(_given(event.part, "part"), wire.Part)
         if part.type not in _FIELDS:
-            raise NotUnderstood(f"part of type {part.type}")
+            raise UnrecognizedLine(f"part of type {part.type}")
         field, kind = _FIELDS[part.type]
         text = part.refusal if field == "refusal" else part.text
         place = (field, event.content_index or 0)
@@ -88,7 +88,7 @@ class Deltas:
     def _part_done(self, event: wire.Event) -> Events:
         part = convert(_given(event.part, "part"), wire.Part)
         if part.type not in _FIELDS:
-            raise NotUnderstood(f"part of type {part.type}")
+            raise UnrecognizedLine(f"part of type {part.type}")
         field, kind = _FIELDS[part.type]
         whole = part.refusal if field == "refusal" else part.text
         item, place = self.items.find(event, kind), (field, event.content_index or 0)
@@ -180,7 +180,7 @@ class Deltas:
     def _shell_output(self, event: wire.Event) -> Events:
         item = self.items.find(event, "shell_call_output")
         if not isinstance(event.delta, dict):
-            raise NotUnderstood("output that is no object")
+            raise UnrecognizedLine("output that is no object")
         return self.items.add_shell_output(item, event.command_index or 0, event.delta)
 
     def _partial_image(self, event: wire.Event) -> Events:
@@ -286,13 +286,13 @@ _PROGRESS = {
 
 def _given(value: dict[str, JSON] | None, name: str) -> dict[str, JSON]:
     if value is None:
-        raise NotUnderstood(f"no {name}")
+        raise UnrecognizedLine(f"no {name}")
     return value
 
 
 def _words(event: wire.Event) -> str:
     if not isinstance(event.delta, str):
-        raise NotUnderstood("a delta that is no text")
+        raise UnrecognizedLine("a delta that is no text")
     return event.delta
 
 
@@ -338,7 +338,7 @@ class Responses:
         if event.type in Deltas.EVENTS:
             return self._deltas.read(event)
         if event.type not in self.EVENTS:
-            raise NotUnderstood(event.type)
+            raise UnrecognizedLine(event.type)
         return self.EVENTS[event.type](self, event)
 
     def stretch(self, raw: dict[str, JSON], *, wrapped: bool) -> FastPath | None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from mobox.errors import NotShown, NotUnderstood
+from mobox.errors import NotShown, UnrecognizedLine
 from mobox.events import (
     JSON,
     Done,
@@ -54,6 +54,7 @@ FORMATS: tuple[Format, ...] = (
             _call,
             kinds("_class", ("ToolCall",), "name", "arguments"),
         ),
+        known=tuple(Agent.READERS),
     ),
 )
 
@@ -127,10 +128,10 @@ class SmolagentsParser(EventParser):
 
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):
-            raise NotUnderstood
+            raise UnrecognizedLine
         line = msgspec.convert(as_line(raw) if "_class" in raw else raw, wire.Line)
         if line.type not in self.TYPES:
-            raise NotUnderstood
+            raise UnrecognizedLine
         path = tuple(line.within or ())
         if line.type == _TASK:
             return self._announce(path, msgspec.convert(line.data, wire.TaskStep))
@@ -156,7 +157,7 @@ class SmolagentsParser(EventParser):
                 raise NotShown  # the root's task is the user's own message
             return []
         if len(self._agents) >= MOST_AGENTS:
-            raise NotUnderstood
+            raise UnrecognizedLine
         events = self._announce(path[:-1])
         parent = self._agents[path[:-1]]
         name = path[-1].rpartition(":")[0] or path[-1]

@@ -18,7 +18,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from mobox.errors import ChatNotFound, NotFound, NotWaiting
+from mobox.errors import ChatNotFound, NotFoundError, NotWaiting
 from mobox.events.message import Message
 from mobox.events.turn import Action, Request, UserMessage
 from mobox.formatters.ag_ui import (
@@ -131,7 +131,7 @@ class AGUIRoutes:
         """The run that already responds to this request, and the entry to read after."""
         try:
             found = await self._storage.named(owner, wanted.chat_id, wanted.name or "")
-        except NotFound:
+        except NotFoundError:
             return None
         return Continued(found.run, found.asking.after)
 

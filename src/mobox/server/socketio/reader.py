@@ -185,7 +185,7 @@ class FramedSession(SessionReader):
     """The frames of a session after a cursor in one of its runs."""
 
     async def open(self, run_id: str | None, cursor: str) -> Run | None:
-        """Seek to the cursor; returns the active run. Raises `NotFound` or `InvalidCursor`."""
+        """Seek to the cursor; returns the active run. Raises `NotFoundError` or `InvalidCursor`."""
         runs = await runs_so_far(self._storage, self._session.owner, self._session.id)
         active = active_of(runs)
         if run_id is not None:

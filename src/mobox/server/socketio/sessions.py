@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
 from mobox.delivery.socketio import EventPayload, Refusal, Socket, SocketClosed
-from mobox.errors import InvalidRequest, MoboxError, NotFound, TooManySessions, UnknownProfile
+from mobox.errors import InvalidRequest, MoboxError, NotFoundError, TooManySessions, UnknownProfile
 from mobox.events import JSON, InputRequest
 from mobox.formatters import profiles_of
 from mobox.formatters.ai_sdk.requests import read_request
@@ -107,7 +107,7 @@ class Subscription:
         except SocketClosed:
             pass
         except MoboxError as error:
-            if isinstance(error, NotFound):  # the chat was deleted
+            if isinstance(error, NotFoundError):  # the chat was deleted
                 logger.info("stream of session %s aborted: %s", self._session.id, error)
             await self._abort(explain(error, f"stream of session {self._session.id}").error)
         except Exception:

@@ -1,0 +1,53 @@
+"""What the author of a formatter imports, beside `mobox.events` and `mobox.errors`.
+
+docs/add-a-protocol.md shows its use. The names are stable (docs/stability.md); the modules that
+they come from are internal. Nothing in Mobox imports this module.
+"""
+
+from mobox.events.blocks import LINES as LINE_EVENTS
+from mobox.events.blocks import Blocks
+from mobox.events.message import Message
+from mobox.events.transcript import HeldErrors
+from mobox.events.transcript import fold as build_message
+from mobox.events.usage import UsageTotal
+from mobox.formatters import (
+    Formatter,
+    FormatterFactory,
+    StoredRun,
+    format_all,
+    get_formatter,
+    profiles_of,
+    protocols,
+)
+from mobox.formatters.pieces import tell_pieces as format_pieces
+from mobox.formatters.values import FAILED as FAILED_OUTCOMES
+from mobox.formatters.values import address_of as file_url
+from mobox.formatters.values import document_of as source_document
+from mobox.formatters.values import error_text as call_error
+from mobox.formatters.values import failure_of as run_failure
+from mobox.formatters.values import known as without_none
+from mobox.formatters.values import link_of as source_url
+
+__all__ = [
+    "FAILED_OUTCOMES",
+    "LINE_EVENTS",
+    "Blocks",
+    "Formatter",
+    "FormatterFactory",
+    "HeldErrors",
+    "Message",
+    "StoredRun",
+    "UsageTotal",
+    "build_message",
+    "call_error",
+    "file_url",
+    "format_all",
+    "format_pieces",
+    "get_formatter",
+    "profiles_of",
+    "protocols",
+    "run_failure",
+    "source_document",
+    "source_url",
+    "without_none",
+]
