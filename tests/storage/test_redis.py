@@ -136,7 +136,7 @@ async def test_what_was_told_last_is_heard_although_its_teller_leaves(valkey: Va
     one.listen(lambda news: None)
     two.listen(told.append)
     await until(lambda: one.is_healthy and two.is_healthy)
-    one.tell(RunNotice(chats=("last words",)))
+    one.notify(RunNotice(chats=("last words",)))
     await one.close()
     await until(lambda: RunNotice(chats=("last words",)) in told)
     await two.close()

@@ -24,9 +24,8 @@ from mobox.events import Raw, Status
 from mobox.events.message import Message
 from mobox.storage import Settings, SqliteStorage
 from mobox.storage.log import PAGE, RawLine, Run
-from mobox.storage.sqlite import readers, retention
-from mobox.storage.sqlite.database import Transaction
-from mobox.storage.sqlite.reads import says
+from mobox.storage.sqlite import database, retention
+from mobox.storage.sqlite.database import Transaction, says
 from storage.conformance import (
     BEGINNING,
     DONE,
@@ -342,7 +341,7 @@ async def test_nobody_waits_for_those_who_read_much(
         await store.chats(owner, query="é")
         found.append(owner)
 
-    monkeypatch.setattr(readers, "says", slow)
+    monkeypatch.setattr(database, "says", slow)
     async with one_store(path) as store:
         for owner in ("ann", "bob"):
             await store.begin_turn(owner, submit(chat_id=owner), "demo", "emitted")
@@ -369,7 +368,7 @@ async def test_who_leaves_amid_a_search_has_a_seat_until_it_is_over(
         begun.set()
         return gate.wait()
 
-    monkeypatch.setattr(readers, "says", slow)
+    monkeypatch.setattr(database, "says", slow)
     async with one_store(path) as store:
         await begin(store)
         try:

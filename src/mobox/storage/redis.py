@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import secrets
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, Protocol
@@ -25,6 +24,7 @@ from mobox.storage.notifications import (
     read_notification,
     write_notification,
 )
+from mobox.storage.retry import Backoff
 
 log = logging.getLogger("mobox.storage")
 
@@ -78,7 +78,7 @@ class RedisNotifier:
         self._receiver = asyncio.create_task(self._keep_doing("receive", self._receive))
         self._sender = asyncio.create_task(self._keep_doing("send", self._send))
 
-    def tell(self, notification: RunNotice) -> None:
+    def notify(self, notification: RunNotice) -> None:
         self._outbox.add(notification)
         self._has_pending.set()
 
@@ -99,7 +99,7 @@ class RedisNotifier:
     ) -> None:
         """Work on a connection until the work is done; reconnect when it is lost."""
         loop = asyncio.get_running_loop()
-        wait = _FIRST_WAIT
+        backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
         while not self._is_closing:
             began_at = loop.time()
             connection: Connection = self._pool.connection_class(**self._pool.connection_kwargs)
@@ -108,9 +108,9 @@ class RedisNotifier:
                 await work(connection)
             except _TROUBLE as error:
                 self._note_trouble(what, error)
-                has_worked = loop.time() - began_at > 2 * _LONGEST_WAIT
-                wait = _FIRST_WAIT if has_worked else min(_LONGEST_WAIT, 2 * wait)
-                await asyncio.sleep(wait * random.uniform(0.5, 1))  # not all processes at once
+                if loop.time() - began_at > 2 * _LONGEST_WAIT:  # it has worked
+                    backoff.reset()
+                await backoff.wait()
             finally:
                 await connection.disconnect(nowait=True)
 
@@ -161,7 +161,7 @@ class RedisNotifier:
             await connection.send_command("PUBLISH", self._channel, envelope)
             await connection.read_response()
         except BaseException:
-            self.tell(notification)  # may be sent twice, which does no harm
+            self.notify(notification)  # may be sent twice, which does no harm
             raise
         self._note_success("send")
 

@@ -57,7 +57,7 @@ def _regeneration(kept: Sequence[HistoryMessage], request: Request, stored: set[
     return TurnPlan(len(kept), request.message)
 
 
-def client_request_of(request: Request) -> ClientRequest | None:
+def client_request(request: Request) -> ClientRequest | None:
     """The request's name and frontend data; `None` if it has neither."""
     if request.name is None and request.frontend is None:
         return None

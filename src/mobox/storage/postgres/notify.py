@@ -22,8 +22,7 @@ from mobox.storage.notifications import (
     read_notification,
     write_notification,
 )
-from mobox.storage.postgres.backoff import Backoff
-from mobox.storage.postgres.database import TROUBLE, Connect, Connection
+from mobox.storage.postgres.database import TROUBLE, Connect, Connection, Retries
 
 log = logging.getLogger("mobox.storage")
 
@@ -58,7 +57,7 @@ class PostgresNotifier:
         self._on_notification = on_notification
         self._task = asyncio.create_task(self._keep_connected())
 
-    def tell(self, notification: RunNotice) -> None:
+    def notify(self, notification: RunNotice) -> None:
         self._outbox.add(notification)
         self._has_pending.set()
 
@@ -75,17 +74,17 @@ class PostgresNotifier:
     # The task
 
     async def _keep_connected(self) -> None:
-        waits = Backoff()
+        retries = Retries()
         while not self._is_closing:
             try:
                 connection = await self._connect()
             except TROUBLE as error:
                 self._note_trouble(error)
             else:
-                waits = Backoff()
+                retries.reset()
                 await self._exchange(connection)
             if not self._is_closing:
-                await waits.next()
+                await retries.wait()
 
     async def _exchange(self, connection: Connection) -> None:
         try:
@@ -110,7 +109,7 @@ class PostgresNotifier:
             if not self._outbox and not connection.is_closed():
                 await self._wait_for_pending()
             notification = self._outbox.take()
-            sent = [envelope.decode() for envelope in letters(self._name, notification)]
+            sent = [part.decode() for part in parts(self._name, notification)]
             try:
                 async with asyncio.timeout(_ANSWER_SECONDS):
                     await connection.execute(_NOTIFY, _CHANNEL, sent)
@@ -144,7 +143,7 @@ class PostgresNotifier:
         self._has_pending.set()
 
 
-def letters(sender: str, notification: RunNotice) -> Iterator[bytes]:
+def parts(sender: str, notification: RunNotice) -> Iterator[bytes]:
     """The notification in parts that fit into NOTIFY; one that is too long becomes `everything`."""
     positions, chats = iter(notification.positions.items()), iter(notification.chats)
     work, everything = notification.work, notification.everything

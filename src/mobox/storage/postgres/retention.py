@@ -94,10 +94,10 @@ class DeferredDeletes:
     async def settle(self) -> None:
         """Delete all of them, except those that another process is deleting."""
         async with self._at_work:
-            if not await self._sessions.ask(lambda connection: connection.fetchval(_ANY), "much"):
+            if not await self._sessions.query(lambda connection: connection.fetchval(_ANY), "much"):
                 return  # a check without a result starts no transaction
             place: _Place | None = None
-            while place := await self._sessions.write(partial(_go_on, place=place), "much"):
+            while place := await self._sessions.transaction(partial(_go_on, place=place), "much"):
                 pass
 
     async def close(self) -> None:
@@ -174,6 +174,5 @@ async def count_raw(
 
 
 async def forget_deleted(transaction: Transaction, deleted_before: int) -> int:
-    """See `Retention.forget_deleted`."""
     values = (deleted_before, FORGOTTEN_AT_ONCE)
     return int(await transaction.connection.fetchval(_FORGET, *values))
