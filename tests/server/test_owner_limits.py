@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from mobox.server.app import create_app, open_services
 from mobox.server.auth.authentication import Principal
 from mobox.server.auth.connections import ConnectionRegistry, OwnerLimits
 from mobox.server.settings import Settings
-from mobox.storage import MemoryStorage
+from mobox.storage import SqliteStorage, Storage, open_storage
 from mobox.storage.keys import ApiKey
 from mobox.storage.settings import Settings as StoreSettings
 from mobox.storage.settings import now_ms
@@ -89,9 +89,16 @@ class Clock:
         return self.now
 
 
-def test_what_was_used_comes_back_with_time() -> None:
+@pytest.fixture
+async def store() -> AsyncIterator[Storage]:
+    store = await open_storage("memory:")
+    yield store
+    await store.close()
+
+
+async def test_what_was_used_comes_back_with_time(store: Storage) -> None:
     clock = Clock()
-    visits = ConnectionRegistry(MemoryStorage(), OwnerLimits(streams=1, runs_per_minute=6), clock)
+    visits = ConnectionRegistry(store, OwnerLimits(streams=1, runs_per_minute=6), clock)
     for _ in range(6):
         visits.begin("ann")
     for waited, left in ((0, 10), (4, 6), (5.5, 1)):
@@ -110,8 +117,8 @@ def test_what_was_used_comes_back_with_time() -> None:
         visits.begin("ann")
 
 
-def test_an_owner_has_so_many_streams_open() -> None:
-    visits = ConnectionRegistry(MemoryStorage(), OwnerLimits(streams=2, runs_per_minute=1))
+async def test_an_owner_has_so_many_streams_open(store: Storage) -> None:
+    visits = ConnectionRegistry(store, OwnerLimits(streams=2, runs_per_minute=1))
     ann, bob = Principal("ann"), Principal("bob")
     first, _ = visits.enter(ann), visits.enter(ann)
     with pytest.raises(TooManyStreams):
@@ -202,11 +209,11 @@ class Guest:
         self.sent_away.set()
 
 
-class SlowStore(MemoryStorage):
+class SlowStore(SqliteStorage):
     """A store that answers when it is let: what it says is from before."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         self.is_asked = asyncio.Event()
         self.may_answer = asyncio.Event()
 
@@ -218,7 +225,7 @@ class SlowStore(MemoryStorage):
 
 
 async def test_whoever_comes_while_the_store_is_asked_is_not_judged_by_what_it_says() -> None:
-    store = SlowStore()
+    store = await SlowStore.open_temporary()
     visits = ConnectionRegistry(store, None)
     old, _ = await give_key(store, "ann")
     first, second = Guest(), Guest()
@@ -230,10 +237,11 @@ async def test_whoever_comes_while_the_store_is_asked_is_not_judged_by_what_it_s
     store.may_answer.set()
     await first.sent_away.wait()
     assert not second.sent_away.is_set()
+    await store.close()
 
 
-async def test_who_is_over_is_sent_away_and_others_are_not() -> None:
-    visits = ConnectionRegistry(MemoryStorage(), None)
+async def test_who_is_over_is_sent_away_and_others_are_not(store: Storage) -> None:
+    visits = ConnectionRegistry(store, None)
     over, stays = Guest(), Guest()
     visits.enter(Principal("ann", expires_at=now_ms())).end = over.end
     visits.enter(Principal("bob", expires_at=now_ms() + 3_600_000)).end = stays.end
@@ -242,11 +250,11 @@ async def test_who_is_over_is_sent_away_and_others_are_not() -> None:
     assert not stays.sent_away.is_set()
 
 
-class BrokenStore(MemoryStorage):
+class BrokenStore(SqliteStorage):
     """A store that cannot be asked at first, in one way and in another."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         self.problems: list[Exception] = [StorageError("gone"), ValueError("odd")]
 
     async def keys_of(self, key_ids: Collection[str]) -> list[ApiKey]:
@@ -259,9 +267,10 @@ async def test_a_store_that_fails_now_and_then_hides_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("mobox.server.auth.connections.LOOK", 0.01)
-    store = BrokenStore()
+    store = await BrokenStore.open_temporary()
     visits, guest = ConnectionRegistry(store, None), Guest()
     visits.enter(Principal("ann", key_id="key_gone")).end = guest.end
     await guest.sent_away.wait()
     assert not store.problems
     assert "odd" in caplog.text
+    await store.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,38 +37,39 @@ class TestMemoryQueue(InMemory, QueueConformance):
         """It is of one process."""
 
 
+Modes = Callable[[], list[int]]
+
+
 @pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of temporary files."""
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Modes:
+    """The modes of all temporary files and folders."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    return tmp_path
+    return lambda: [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()]
 
 
 async def test_two_stores_share_nothing_and_are_deleted_when_they_are_closed(
-    temporary: Path,
+    temporary: Modes,
 ) -> None:
     one, other = await open_storage("memory:"), await open_storage("memory:")
     run = await begin(one)
     await begin(other, submit(chat_id="another"))
     assert [chat.id for chat in (await one.chats("ann")).chats] == ["chat"]
     assert [each.id for each in await one.runs("ann", "chat")] == [run.id]
-    folders = list(temporary.iterdir())
-    assert len(folders) == 2
-    assert {folder.stat().st_mode & 0o777 for folder in folders} == {0o700}
+    assert temporary() == [0o700, 0o700]
     await one.close()
-    assert len(list(temporary.iterdir())) == 1
+    assert temporary() == [0o700]
     await other.close()
-    assert list(temporary.iterdir()) == []
+    assert temporary() == []
 
 
 async def test_one_that_cannot_be_opened_leaves_nothing_behind(
-    temporary: Path, monkeypatch: pytest.MonkeyPatch
+    temporary: Modes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "_OLDEST_SQLITE", (1000, 0, 0))
     with pytest.raises(StorageError, match=r"SQLite 1000\.0\.0 or newer is required"):
         await SqliteStorage.open_temporary()
-    assert list(temporary.iterdir()) == []
+    assert temporary() == []
 
 
 FAILING = """
@@ -82,6 +84,6 @@ asyncio.run(main())
 """
 
 
-def test_one_that_was_never_closed_is_deleted_when_the_process_ends(temporary: Path) -> None:
+def test_one_that_was_never_closed_is_deleted_when_the_process_ends(temporary: Modes) -> None:
     assert subprocess.run([sys.executable, "-c", FAILING], check=False).returncode == 3
-    assert list(temporary.iterdir()) == []
+    assert temporary() == []

@@ -222,7 +222,7 @@ async def queue(transaction: Transaction, run_id: RunId, epoch: int) -> None:
 _QUEUED: Final = f"""
 {RUN} WHERE run.status = 'running' AND run.lease_owner IS NULL AND run.lease_until > $1
     AND run.agent = ANY($2) AND chat.owner != ALL($3)
-ORDER BY run.lease_until, run.n LIMIT $4 {_LOCKED} SKIP _LOCKED
+ORDER BY run.lease_until, run.n LIMIT $4 {_LOCKED} SKIP LOCKED
 """
 
 
