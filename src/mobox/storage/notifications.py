@@ -10,6 +10,8 @@ Rule 4: others can publish on a channel. Invalid messages are ignored.
 
 from __future__ import annotations
 
+import asyncio
+import secrets
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
@@ -126,3 +128,27 @@ class Outbox:
         self._positions, self._chats = {}, {}
         self._work = self._everything = False
         return notification
+
+
+class Channel:
+    """What the notifiers have in common: pending notifications, and the callback for others'."""
+
+    def __init__(self) -> None:
+        self._name = secrets.token_hex(8)
+        self._outbox = Outbox()
+        self._has_pending = asyncio.Event()
+        self._is_closing = False
+        self._on_notification: Callable[[RunNotice], None] = lambda notification: None
+
+    def notify(self, notification: RunNotice) -> None:
+        self._outbox.add(notification)
+        self._has_pending.set()
+
+    def _receive(self, data: bytes) -> None:
+        envelope = read_notification(data)
+        if envelope is not None and envelope.sender != self._name:
+            self._on_notification(envelope.news)
+
+    def _catch_up(self) -> None:
+        """Notifications may be missing: there was no connection until now."""
+        self._on_notification(RunNotice(everything=True, work=True))

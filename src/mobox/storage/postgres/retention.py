@@ -1,4 +1,9 @@
-"""Deletes old data."""
+"""Deletes old data, and the rows of deleted logs: a chat goes at once, those in batches later.
+
+Rule 1: deleted logs are recorded, and every store looks for them: after it deleted a chat, and
+        once a minute. So those of a failed deletion, or of a process that died, are deleted, too.
+Rule 2: the request that deletes a chat does not wait for it, and does not get its result.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +19,6 @@ from mobox.storage.log import RunId
 from mobox.storage.postgres.database import Connection, Transaction
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.postgres.turns import delete_chat
-
-# Deferred deletion of logs: a chat is deleted at once, the rows of its logs in batches later.
-#
-# Rule 1: deleted logs are recorded, and every store looks for them: after it deleted a chat, and
-#         once a minute. So those of a failed deletion, or of a process that died, are deleted, too.
-# Rule 2: the request that deletes a chat does not wait for it, and does not get its result.
 
 log = logging.getLogger("mobox.storage")
 
@@ -117,6 +116,8 @@ class DeferredDeletes:
                 async with asyncio.timeout(AGAIN):
                     await self._there_is_more.wait()
 
+
+# Old data
 
 _IDLE: Final = """
 SELECT n, updated_at, id, owner, ARRAY(SELECT id FROM run WHERE run.chat = chat.n ORDER BY run.n)

@@ -229,7 +229,7 @@ class SqliteStorage(Following):
         self._publish_deletion(await self._delete_chat(owner, chat_id), chat_id)
 
     async def _read_in_slot(self, effort: Effort, read: Callable[[Connection], T]) -> T:
-        return await self._slots.seated(effort, lambda: self._readers.snapshot(read))
+        return await self._slots.run(effort, lambda: self._readers.snapshot(read))
 
     async def _read_page(
         self, owner: str, chat_id: str, before: str | None, limit: int
