@@ -23,7 +23,7 @@ from postgres_proxy import Proxy
 from postgres_server import Databases
 from storage.conformance import SECONDS, say, submit, words
 from storage.test_postgres_outage import CALM, HASTY, begin, execute
-from storage.test_postgres_patience import WAITING
+from storage.test_postgres_retries import WAITING
 
 
 async def given_up(store: PostgresStorage) -> list[str]:

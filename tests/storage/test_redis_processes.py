@@ -52,7 +52,7 @@ class Writer:
 
 @asynccontextmanager
 async def writing(url: str, redis_url: str) -> AsyncIterator[Writer]:
-    script = str(TESTS / "storage" / "telling_process.py")
+    script = str(TESTS / "storage" / "notifying_process.py")
     process = await asyncio.create_subprocess_exec(
         sys.executable, script, url, redis_url, str(RUNS),
         stdin=PIPE, stdout=PIPE, env={"PYTHONPATH": str(TESTS)},

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from mobox.errors import ChatNotFound, Fenced, InvalidRequest, KeyReused, RunActive, RunNotFound
+from mobox.errors import ChatNotFound, Fenced, InvalidRequest, RunActive, RunNotFound
 from mobox.events.turn import HistoryMessage, Request
 from mobox.storage.chats import BegunTurn, Chat, NamedRequest
 from mobox.storage.log import ClientRequest, Run, RunId
 from mobox.storage.postgres.database import Connection, Transaction, storable
 from mobox.storage.postgres.messages import columns_of
 from mobox.storage.postgres.reads import find_chat, find_run, owned_run
-from mobox.storage.runs import claimed, queued, taken_over
+from mobox.storage.runs import claimed, queued, stop_requested, taken_over
 from mobox.storage.tables import (
     CHANGING_COLUMNS,
     RUN,
@@ -28,6 +28,7 @@ from mobox.storage.tables import (
 )
 from mobox.storage.turns import (
     TurnPlan,
+    check_repeated,
     client_request,
     fingerprint,
     new_run_id,
@@ -119,8 +120,7 @@ async def _known_run(connection: Connection, owner: str, request: Request) -> Ru
     row = await connection.fetchrow(find, owner, key)
     if row is None:
         return None
-    if row[0] != fingerprint(request):
-        raise KeyReused(key)
+    check_repeated(key, row[0], request)
     return run_of(await connection.fetchrow(f"{RUN} WHERE run.n = $1", row[1]))
 
 
@@ -252,11 +252,10 @@ async def _written_run(connection: Connection, run_id: RunId, epoch: int) -> tup
 
 async def request_stop(transaction: Transaction, owner: str, run_id: str) -> Run:
     n, run = await owned_run(transaction.connection, owner, run_id, _LOCKED)
-    if run.status == "done" or run.stop_requested_at is not None:
-        return run
-    run = replace(run, stop_requested_at=transaction.now)
-    await _save_run(transaction.connection, n, run)
-    return run
+    stopping = stop_requested(run, transaction.now)
+    if stopping is not run:
+        await _save_run(transaction.connection, n, stopping)
+    return stopping
 
 
 # Chats

@@ -8,17 +8,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mobox.errors import ChatNotFound, Fenced, KeyReused, RunNotFound
+from mobox.errors import ChatNotFound, Fenced, RunNotFound
 from mobox.events.turn import HistoryMessage, Request
 from mobox.storage.chats import BegunTurn, Chat, NamedRequest
 from mobox.storage.log import ClientRequest, Run, RunId
-from mobox.storage.runs import claimed, queued, taken_over
+from mobox.storage.runs import claimed, queued, stop_requested, taken_over
 from mobox.storage.sqlite.appends import check_none_runs, save_run
 from mobox.storage.sqlite.database import Connection, Transaction
 from mobox.storage.sqlite.reads import find_chat, find_run, owned_run
 from mobox.storage.tables import RUN, client_request_of, encode_frontend, encode_json, run_of
 from mobox.storage.turns import (
     TurnPlan,
+    check_repeated,
     client_request,
     fingerprint,
     new_run_id,
@@ -103,8 +104,7 @@ def _known_run(transaction: Transaction, owner: str, request: Request) -> Run | 
     row = transaction.connection.execute(find, (owner, key)).fetchone()
     if row is None or key is None:
         return None
-    if row[0] != fingerprint(request):
-        raise KeyReused(key)
+    check_repeated(key, row[0], request)
     found = transaction.connection.execute(f"{RUN} WHERE run.n = ?", (row[1],)).fetchone()
     return run_of(found)
 
@@ -199,11 +199,10 @@ def _written_run(connection: Connection, run_id: RunId, epoch: int) -> tuple[int
 
 def request_stop(transaction: Transaction, owner: str, run_id: str) -> Run:
     n, run = owned_run(transaction.connection, owner, run_id)
-    if run.status == "done" or run.stop_requested_at is not None:
-        return run
-    run = replace(run, stop_requested_at=transaction.now)
-    save_run(transaction.connection, n, run)
-    return run
+    stopping = stop_requested(run, transaction.now)
+    if stopping is not run:
+        save_run(transaction.connection, n, stopping)
+    return stopping
 
 
 # Chats
