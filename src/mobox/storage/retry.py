@@ -43,9 +43,10 @@ async def retry_while_unavailable(
     operation: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
 ) -> T:
     """The operation's result; retries while it raises `StorageUnavailable`."""
-    backoff = Backoff(0.05, 0.5)
+    backoff: Backoff | None = None  # made when needed: every delta that is followed passes here
     while True:
         try:
             return await operation(*args, **kwargs)
         except StorageUnavailable:
+            backoff = backoff or Backoff(0.05, 0.5)
             await backoff.wait()
