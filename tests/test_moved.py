@@ -20,7 +20,7 @@ NAMES = [
 WHOLE = {
     "mobox.server.authentication": ("Principal",),
     "mobox.server.session_index": ("SessionIndex",),
-    "mobox.server.settings": ("Settings",),
+    "mobox.settings": ("Settings",),
     "mobox.turn": ("Answer", "HistoryMessage", "PromptText", "Request", "Turn", "UserMessage"),
     "mobox.waiting": ("waits_after",),
 }

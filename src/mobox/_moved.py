@@ -68,7 +68,7 @@ MOVED: dict[str, str | dict[str, tuple[str, str]]] = {
         "without_secrets": (PARSING, "split_encrypted"),
     },
     "mobox.server.authentication": "mobox.server.auth.authentication",
-    "mobox.server.settings": "mobox.settings",
+    "mobox.settings": "mobox.settings",
     "mobox.server.session_index": "mobox.server.socketio.session_index",
     "mobox.transcript": {"fold": (FORMATTING, "build_message")},
     "mobox.turn": "mobox.events.turn",

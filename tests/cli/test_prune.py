@@ -14,8 +14,9 @@ from mobox.cli import main
 from mobox.cli.prune import age
 from mobox.server.auth.keys import read_expiry
 from mobox.settings import now_ms
-from mobox.storage import MemoryStorage, memory
 from mobox.storage import Settings as StoreSettings
+from mobox.storage import open_storage
+from mobox.storage.sqlite import retention
 from mobox.supervisor.pruning import prune as prune_chats
 from server.live_server import LIMIT, LiveServer, live_server, message, mobox
 from supervisor.stage import submit
@@ -117,13 +118,15 @@ def test_deleted_chats_are_forgotten_after_four_weeks(data: Path, server: LiveSe
 async def test_however_much_was_deleted_is_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "FORGOTTEN_AT_ONCE", 2)
-    store = MemoryStorage(StoreSettings(clock=lambda: 1_000_000))  # long ago
+    monkeypatch.setattr(retention, "FORGOTTEN_AT_ONCE", 2)
+    long_ago = StoreSettings(clock=lambda: 1_000_000)
+    store = await open_storage("memory:", long_ago)
     for n in range(5):
         await store.begin_turn("ann", submit(chat_id=f"c{n}"), "it", "emitted")
         await store.delete("ann", f"c{n}")
     await prune_chats(store, tmp_path, timedelta(weeks=8))
     assert await store.forget_deleted(now_ms()) == 0
+    await store.close()
 
 
 def test_raw_lines_go_alone(data: Path, server: LiveServer) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from mobox.server.app import create_app, open_services
 from mobox.server.auth.authentication import Principal
 from mobox.server.auth.connections import ConnectionRegistry
 from mobox.settings import Settings, now_ms
-from mobox.storage import MemoryStorage
+from mobox.storage import SqliteStorage, Storage, open_storage
 from mobox.storage.keys import ApiKey
 from server.app_client import app_client, begin
 from server.live_server import AGENTS, message
@@ -95,11 +95,16 @@ class Clock:
         return self.now
 
 
-def test_rate_limit_recovers_with_time() -> None:
+@pytest.fixture
+async def store() -> AsyncIterator[Storage]:
+    store = await open_storage("memory:")
+    yield store
+    await store.close()
+
+
+async def test_rate_limit_recovers_with_time(store: Storage) -> None:
     clock = Clock()
-    visits = ConnectionRegistry(
-        MemoryStorage(), Settings(max_streams=1, max_runs_per_minute=6), clock
-    )
+    visits = ConnectionRegistry(store, Settings(max_streams=1, max_runs_per_minute=6), clock)
     for _ in range(6):
         visits.begin("ann")
     for waited, left in ((0, 10), (4, 6), (5.5, 1)):
@@ -118,8 +123,8 @@ def test_rate_limit_recovers_with_time() -> None:
         visits.begin("ann")
 
 
-def test_an_owner_has_so_many_streams_open() -> None:
-    visits = ConnectionRegistry(MemoryStorage(), Settings(max_streams=2, max_runs_per_minute=1))
+async def test_an_owner_has_so_many_streams_open(store: Storage) -> None:
+    visits = ConnectionRegistry(store, Settings(max_streams=2, max_runs_per_minute=1))
     ann, bob = Principal("ann"), Principal("bob")
     first, _ = visits.enter(ann), visits.enter(ann)
     with pytest.raises(TooManyStreams):
@@ -208,11 +213,11 @@ class Guest:
         self.sent_away.set()
 
 
-class SlowStore(MemoryStorage):
+class SlowStore(SqliteStorage):
     """A store that answers when it is let: what it says is from before."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         self.is_asked = asyncio.Event()
         self.may_answer = asyncio.Event()
 
@@ -224,7 +229,7 @@ class SlowStore(MemoryStorage):
 
 
 async def test_connection_opened_during_a_key_check_is_not_judged_by_it() -> None:
-    store = SlowStore()
+    store = await SlowStore.open_temporary()
     visits = ConnectionRegistry(store, None)
     old, _ = await give_key(store, "ann")
     first, second = Guest(), Guest()
@@ -236,10 +241,11 @@ async def test_connection_opened_during_a_key_check_is_not_judged_by_it() -> Non
     store.may_answer.set()
     await first.sent_away.wait()
     assert not second.sent_away.is_set()
+    await store.close()
 
 
-async def test_expired_connections_are_closed_and_others_are_not() -> None:
-    visits = ConnectionRegistry(MemoryStorage(), None)
+async def test_expired_connections_are_closed_and_others_are_not(store: Storage) -> None:
+    visits = ConnectionRegistry(store, None)
     over, stays = Guest(), Guest()
     visits.enter(Principal("ann", expires_at=now_ms())).end = over.end
     visits.enter(Principal("bob", expires_at=now_ms() + 3_600_000)).end = stays.end
@@ -248,11 +254,11 @@ async def test_expired_connections_are_closed_and_others_are_not() -> None:
     assert not stays.sent_away.is_set()
 
 
-class BrokenStore(MemoryStorage):
+class BrokenStore(SqliteStorage):
     """A store that cannot be asked at first, in one way and in another."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         self.problems: list[Exception] = [StorageError("gone"), ValueError("odd")]
 
     async def keys_of(self, key_ids: Collection[str]) -> list[ApiKey]:
@@ -265,9 +271,10 @@ async def test_a_store_that_fails_now_and_then_hides_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("mobox.server.auth.connections.LOOK", 0.01)
-    store = BrokenStore()
+    store = await BrokenStore.open_temporary()
     visits, guest = ConnectionRegistry(store, None), Guest()
     visits.enter(Principal("ann", key_id="key_gone")).end = guest.end
     await guest.sent_away.wait()
     assert not store.problems
     assert "odd" in caplog.text
+    await store.close()

@@ -10,7 +10,7 @@ from mobox.formatters import format_all, get_formatter, profiles_of
 from mobox.formatters.agent_event import AgentEventFormatter, place_of
 from mobox.server.socketio import session_index
 from mobox.server.socketio.session_index import Format, SessionIndex, up_to_the_first_open
-from mobox.storage import MemoryStorage, Settings, Storage
+from mobox.storage import SqliteStorage, Storage, open_storage
 from mobox.storage.log import PAGE, RunId
 from storage.conformance import BEGINNING, ENDING, begin, say, submit, turn, words
 from support.grammar_agent_event import events_of
@@ -20,7 +20,7 @@ AGENT_EVENT = Format("agent-event")
 
 @pytest.fixture
 async def store() -> AsyncIterator[Storage]:
-    store = MemoryStorage(Settings())
+    store = await open_storage("memory:")
     yield store
     await store.close()
 
@@ -85,7 +85,7 @@ async def test_each_format_counts_its_own_events(store: Storage) -> None:
         assert await index.first_of(run, Format("ai-sdk", profile)) == len(documents)
 
 
-class CountingStorage(MemoryStorage):
+class CountingStorage(SqliteStorage):
     """A store that knows how often it was read."""
 
     reads = 0
@@ -96,7 +96,7 @@ class CountingStorage(MemoryStorage):
 
 
 async def test_a_run_that_is_over_is_read_once() -> None:
-    store = CountingStorage(Settings())
+    store = await CountingStorage.open_temporary()
     await turn(store, "Hello", "Hi")
     index = SessionIndex(store)
     before = await index.of_session("ann", "chat", AGENT_EVENT)

@@ -19,7 +19,7 @@ from mobox.server.runs.reader import Batch, RunReader
 from mobox.server.socketio.reader import IndexedSession, Session, SessionBatch
 from mobox.server.socketio.session_index import SessionIndex
 from mobox.server.socketio.sessions import Subscription
-from mobox.storage import MemoryStorage, Settings, Storage
+from mobox.storage import Storage, open_storage
 from mobox.storage.log import RunId
 from storage.conformance import BEGINNING, ENDING, begin, say, submit, words
 
@@ -30,7 +30,7 @@ Indexes = list[tuple[int, str]]
 
 @pytest.fixture
 async def store() -> AsyncIterator[Storage]:
-    store = MemoryStorage(Settings())
+    store = await open_storage("memory:")
     yield store
     await store.close()
 

@@ -15,7 +15,7 @@ from mobox.storage import Settings, open_storage
 from mobox.storage.postgres import PostgresStorage
 from mobox.storage.postgres.database import connector, migrate, migrations, open_database
 from mobox.storage.postgres.reads import _ACTIVE
-from mobox.storage.schema import Migration
+from mobox.storage.tables import Migration
 from storage.conformance import SETTINGS, ids_of, turn
 from support.postgres_proxy import Proxy
 from support.postgres_server import Databases

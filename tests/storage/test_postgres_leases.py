@@ -168,7 +168,7 @@ def test_the_time_of_the_database_passes_while_this_machine_sleeps(
 ) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: 1.0)  # as it does not
     clock = DatabaseClock(Settings())
-    clock.hear(5_000)
+    clock.set(5_000)
     began = time.clock_gettime(time.CLOCK_BOOTTIME)
     while time.clock_gettime(time.CLOCK_BOOTTIME) < began + 0.01:
         pass

@@ -11,7 +11,7 @@ import pytest
 from mobox.storage.log import Position, RunId
 from mobox.storage.notifications import RunNotice, read_notification
 from mobox.storage.postgres.database import connector
-from mobox.storage.postgres.notify import PostgresNotifier, letters
+from mobox.storage.postgres.notify import PostgresNotifier, parts
 from support.postgres_server import Databases
 
 SECONDS = 60
@@ -21,7 +21,7 @@ SECONDS = 60
 def test_notifications_are_split_to_the_maximum_size(count: int) -> None:
     positions = {RunId(f"run_{n:032}"): Position(n, "running") for n in range(count)}
     chats = tuple(f"chat {n}" for n in range(count))
-    sent = list(letters("me", RunNotice(positions=positions, chats=chats, work=count > 0)))
+    sent = list(parts("me", RunNotice(positions=positions, chats=chats, work=count > 0)))
     assert all(len(letter) < 8000 for letter in sent)
     told = [letter.news for letter in map(read_notification, sent) if letter is not None]
     assert len(told) == len(sent)
@@ -31,7 +31,7 @@ def test_notifications_are_split_to_the_maximum_size(count: int) -> None:
 
 
 def test_unsplittable_notification_becomes_check_everything() -> None:
-    (sent,) = letters("me", RunNotice(chats=("long" * 5000,), work=True))
+    (sent,) = parts("me", RunNotice(chats=("long" * 5000,), work=True))
     letter = read_notification(sent)
     assert letter is not None
     assert letter.news == RunNotice(everything=True, work=True)
@@ -48,14 +48,14 @@ async def test_notifications_arrive_again_after_a_lost_connection(
     speaker.listen(lambda news: None)
     listener.listen(heard.put_nowait)
     assert (await heard.get()).everything, "who begins to listen has missed something"
-    speaker.tell(RunNotice(chats=("one",)))
+    speaker.notify(RunNotice(chats=("one",)))
     assert await heard.get() == RunNotice(chats=("one",))
     connection = await asyncpg.connect(url)
     ours = "FROM pg_stat_activity WHERE application_name = 'mobox'"
     await connection.execute(f"SELECT pg_terminate_backend(pid) {ours}")
     await connection.close()
     assert (await heard.get()).everything
-    speaker.tell(RunNotice(chats=("two",)))
+    speaker.notify(RunNotice(chats=("two",)))
     while (news := await heard.get()) != RunNotice(chats=("two",)):
         assert news.everything
     assert listener.is_healthy

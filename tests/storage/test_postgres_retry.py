@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from mobox.storage import Settings
-from mobox.storage.postgres import PostgresStorage, backoff, writer
+from mobox.storage.postgres import PostgresStorage, database, writer
 from mobox.storage.postgres.database import connector
 from mobox.storage.postgres.notify import PostgresNotifier
 from mobox.storage.retry import retry_while_unavailable
@@ -59,7 +59,7 @@ async def test_store_that_waited_for_the_database_waits_for_others_too(
     done: Callable[[PostgresStorage], Awaitable[None]],
     log: list[str],
 ) -> None:
-    monkeypatch.setattr(backoff, "_LONGEST", 0.001)  # more often, not later
+    monkeypatch.setattr(database, "_LONGEST_DELAY", 0.001)  # more often, not later
     caplog.set_level(logging.INFO, "mobox.storage")
     url = await postgres.blank()
     store = await PostgresStorage.open(url, CALM)

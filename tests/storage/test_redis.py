@@ -134,7 +134,7 @@ async def test_last_notification_of_a_closing_store_arrives(valkey: Valkey) -> N
     one.listen(lambda news: None)
     two.listen(told.append)
     await until(lambda: one.is_healthy and two.is_healthy)
-    one.tell(RunNotice(chats=("last words",)))
+    one.notify(RunNotice(chats=("last words",)))
     await one.close()
     await until(lambda: RunNotice(chats=("last words",)) in told)
     await two.close()

@@ -24,9 +24,8 @@ from mobox.events import Raw, Status
 from mobox.events.message import Message
 from mobox.storage import Settings, SqliteStorage
 from mobox.storage.log import PAGE, RawLine, Run
-from mobox.storage.sqlite import readers, retention
-from mobox.storage.sqlite.database import Transaction
-from mobox.storage.sqlite.reads import says
+from mobox.storage.sqlite import database, retention
+from mobox.storage.sqlite.database import Transaction, says
 from storage.conformance import (
     BEGINNING,
     DONE,
@@ -340,7 +339,7 @@ async def test_heavy_readers_block_no_other(path: Path, monkeypatch: pytest.Monk
         await store.chats(owner, query="é")
         found.append(owner)
 
-    monkeypatch.setattr(readers, "says", slow)
+    monkeypatch.setattr(database, "says", slow)
     async with one_store(path) as store:
         for owner in ("ann", "bob"):
             await store.begin_turn(owner, submit(chat_id=owner), "demo", "emitted")
@@ -367,7 +366,7 @@ async def test_cancelled_search_keeps_its_slot_until_it_ends(
         begun.set()
         return gate.wait()
 
-    monkeypatch.setattr(readers, "says", slow)
+    monkeypatch.setattr(database, "says", slow)
     async with one_store(path) as store:
         await begin(store)
         try:

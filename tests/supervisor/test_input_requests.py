@@ -7,7 +7,7 @@ import pytest
 from mobox.errors import DecisionNotAllowed, InvalidRequest
 from mobox.events import InputRequest, InputResponse, Paused, Start, StreamEvent, ToolResult
 from mobox.events.turn import Answer
-from mobox.storage import MemoryStorage
+from mobox.storage import open_storage
 from mobox.supervisor.input_requests import InputRequests, input_requests_of
 from supervisor.stage import submit
 
@@ -163,7 +163,7 @@ def test_what_nobody_will_answer_is_cancelled() -> None:
 
 
 async def test_a_log_tells_what_was_asked_however_long_it_is() -> None:
-    store = MemoryStorage()
+    store = await open_storage("memory:")
     begun = (await store.begin_turn("ann", submit(), "demo", "emitted")).run
     many: list[StreamEvent] = [InputRequest(id=f"r{n}", kind="question") for n in range(600)]
     await store.append(begun.id, begun.epoch, [Start(framework="emitted"), *many], 0)

@@ -9,7 +9,7 @@ import pytest
 
 from mobox.errors import StorageError
 from mobox.events import Done, Start
-from mobox.storage import MemoryStorage, Settings
+from mobox.storage import Settings, SqliteStorage, Storage
 from mobox.storage.log import Run, RunId
 from mobox.supervisor.recovery import AT_ONCE, PollLoop, Reaper
 from supervisor.stage import submit
@@ -37,19 +37,17 @@ async def test_who_ends_what_was_lost_looks_around_meanwhile() -> None:
         await lookout.stop()
 
 
-class Meeting(MemoryStorage):
+class Meeting(SqliteStorage):
     """A store where those who take a run over wait for each other."""
 
-    def __init__(self) -> None:
-        super().__init__(LOSING)
-        self.barrier = asyncio.Barrier(AT_ONCE)
+    barrier: asyncio.Barrier
 
     async def take_over(self, run_id: RunId, epoch: int) -> Run:
         await self.barrier.wait()
         return await super().take_over(run_id, epoch)
 
 
-async def lose(store: MemoryStorage, count: int) -> list[Run]:
+async def lose(store: Storage, count: int) -> list[Run]:
     """Runs that have begun to speak, and that nobody executes any more."""
     lost = []
     for n in range(count):
@@ -60,19 +58,21 @@ async def lose(store: MemoryStorage, count: int) -> list[Run]:
     return lost
 
 
-async def reason_of(store: MemoryStorage, run_id: RunId) -> str | None:
+async def reason_of(store: Storage, run_id: RunId) -> str | None:
     last = (await store.read(run_id))[-1].event
     return last.reason if isinstance(last, Done) else None
 
 
 async def test_lost_runs_are_ended_several_at_a_time() -> None:
-    store = Meeting()
+    store = await Meeting.open_temporary(LOSING)
+    store.barrier = asyncio.Barrier(AT_ONCE)
     lost = await lose(store, 2 * AT_ONCE)
     await Reaper(store).sweep(())
     assert {await reason_of(store, each.id) for each in lost} == {"lost"}
+    await store.close()
 
 
-class Refusing(MemoryStorage):
+class Refusing(SqliteStorage):
     """A store where some runs cannot be taken over."""
 
     refused: Collection[RunId] = ()
@@ -84,7 +84,7 @@ class Refusing(MemoryStorage):
 
 
 async def test_lost_runs_that_cannot_be_ended_now_keep_no_other_from_its_end() -> None:
-    store = Refusing(LOSING)
+    store = await Refusing.open_temporary(LOSING)
     lost = await lose(store, 3 * AT_ONCE)
     first, others = lost[: AT_ONCE + 1], lost[AT_ONCE + 1 :]
     store.refused = {each.id for each in first}
@@ -95,3 +95,4 @@ async def test_lost_runs_that_cannot_be_ended_now_keep_no_other_from_its_end() -
     store.refused = ()
     await Reaper(store).sweep(())
     assert {await reason_of(store, each.id) for each in first} == {"lost"}
+    await store.close()

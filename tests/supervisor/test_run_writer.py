@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -18,7 +19,7 @@ from mobox.events import (
     Text,
     TextDelta,
 )
-from mobox.storage import MemoryStorage
+from mobox.storage import Storage, open_storage
 from mobox.storage.log import Run
 from mobox.supervisor.run_writer import MOST_LINES, Clock, RunWriter
 from supervisor.stage import submit
@@ -51,16 +52,22 @@ def test_the_clock_does_not_follow_the_wall(monkeypatch: pytest.MonkeyPatch) -> 
 # Scribe
 
 
-async def begun(store: MemoryStorage) -> Run:
+@pytest.fixture
+async def store() -> AsyncIterator[Storage]:
+    store = await open_storage("memory:")
+    yield store
+    await store.close()
+
+
+async def begun(store: Storage) -> Run:
     return (await store.begin_turn("ann", submit(), "demo", "emitted")).run
 
 
-async def events(store: MemoryStorage, run: Run) -> list[StreamEvent]:
+async def events(store: Storage, run: Run) -> list[StreamEvent]:
     return [entry.event for entry in await store.read(run.id, 0, 100_000)]
 
 
-async def test_many_lines_are_stored_in_pieces_and_none_is_lost() -> None:
-    store = MemoryStorage()
+async def test_many_lines_are_stored_in_pieces_and_none_is_lost(store: Storage) -> None:
     run = await begun(store)
     scribe = await RunWriter.take_up(store, run)
     scribe.listen()
@@ -72,8 +79,7 @@ async def test_many_lines_are_stored_in_pieces_and_none_is_lost() -> None:
     assert len(await store.raw_lines(run.id, 0, 2 * count)) == count
 
 
-async def test_who_takes_up_a_log_goes_on_where_it_ends() -> None:
-    store = MemoryStorage()
+async def test_who_takes_up_a_log_goes_on_where_it_ends(store: Storage) -> None:
     run = await begun(store)
     first = await RunWriter.take_up(store, run)
     first.listen()
@@ -84,8 +90,7 @@ async def test_who_takes_up_a_log_goes_on_where_it_ends() -> None:
     assert told == ["start", "text", "text_delta", "text_end", "done"]
 
 
-async def test_a_second_process_repeats_no_id_of_the_first() -> None:
-    store = MemoryStorage()
+async def test_a_second_process_repeats_no_id_of_the_first(store: Storage) -> None:
     run = await begun(store)
     scribe = await RunWriter.take_up(store, run)
     for _ in range(3):
@@ -98,8 +103,9 @@ async def test_a_second_process_repeats_no_id_of_the_first() -> None:
     assert len(set(texts)) == len(texts) == 3
 
 
-async def test_an_answer_is_unheard_until_the_agent_says_something_of_its_own() -> None:
-    store = MemoryStorage()
+async def test_an_answer_is_unheard_until_the_agent_says_something_of_its_own(
+    store: Storage,
+) -> None:
     scribe = await RunWriter.take_up(store, await begun(store))
     scribe.listen()
     await scribe.read(REQUEST + PAUSED)
@@ -112,8 +118,9 @@ async def test_an_answer_is_unheard_until_the_agent_says_something_of_its_own() 
     assert not scribe.has_unread_answer
 
 
-async def test_a_pause_for_an_answer_that_has_come_is_none_until_it_is_asked_again() -> None:
-    store = MemoryStorage()
+async def test_a_pause_for_an_answer_that_has_come_is_none_until_it_is_asked_again(
+    store: Storage,
+) -> None:
     run = await begun(store)
     scribe = await RunWriter.take_up(store, run)
     scribe.listen()

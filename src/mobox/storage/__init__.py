@@ -9,14 +9,13 @@ from mobox.errors import StorageError
 from mobox.registry import needs_extra
 from mobox.settings import Settings
 from mobox.storage.chats import Storage
-from mobox.storage.memory import MemoryStorage
 from mobox.storage.notifications import NotifierFactory
 from mobox.storage.sqlite import SqliteStorage
 
 if TYPE_CHECKING:
     from mobox.storage.postgres import PostgresStorage
 
-__all__ = ["MemoryStorage", "Settings", "SqliteStorage", "Storage", "open_storage"]
+__all__ = ["Settings", "SqliteStorage", "Storage", "open_storage"]
 
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
@@ -25,12 +24,13 @@ _POSTGRES = ("postgresql://", "postgres://")
 async def open_storage(url: str, settings: Settings | None = None, redis_url: str = "") -> Storage:
     """The store that a URL names: `memory:`, `sqlite:///` and a file's path, or `postgresql://…`.
 
+    `memory:` is a temporary SQLite file, deleted when the store is closed.
     Processes that share it notify each other over the Redis or Valkey at `redis_url`; without it,
     PostgreSQL notifies them, and processes that share a file poll it.
     """
     settings = settings or Settings()
     if url == "memory:":
-        return MemoryStorage(settings)  # which no other process shares
+        return await SqliteStorage.open_temporary(settings)  # which no other process shares
     way = _by_redis(redis_url, settings.redis_prefix) if redis_url else None
     if url.startswith(_POSTGRES):
         return await _postgres().open(url, settings, way)

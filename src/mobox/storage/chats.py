@@ -1,9 +1,13 @@
-"""The chats of every owner: the interface that stores implement, and its values.
+"""The chats of every owner, and a store as a whole: the interfaces and their values.
 
 Rule 1: the owner is the first parameter and has no default, so omitting it is a type error.
 Rule 2: another owner's data is reported as not found, with the same error as a missing id.
 Rule 3: a stored message is a cache of the fold of its run's log, up to the entry it records.
 Rule 4: messages after a cut are superseded: stored, and left out of every list.
+Rule 5: a chat is deleted as a whole, with its runs and their logs. Of other chats, only raw lines
+        are deleted when they are old.
+Rule 6: a chat with a running or waiting run is never deleted for its age; whether it is idle is
+        checked again in the transaction that deletes it.
 """
 
 from __future__ import annotations
@@ -21,49 +25,8 @@ from mobox.events.turn import HistoryMessage, Request, UserMessage
 from mobox.storage.keys import Keys
 from mobox.storage.log import ClientRequest, Log, Run, RunId
 
-# Deletion of old data: the interface that stores implement, and its values.
-#
-# Rule 1: a chat is deleted as a whole, with its runs and their logs; of other chats, only raw lines
-#         are deleted.
-# Rule 2: a chat with a running or waiting run is never deleted, however old it is.
-# Rule 3: whether a chat is idle is checked again in the transaction that deletes it.
-
 FORGOTTEN_AT_ONCE: Final = 5000
 """Rows per transaction, so that other writers do not wait for long."""
-
-
-class IdleChat(Struct, frozen=True, kw_only=True):
-    """A chat in which nothing has happened for a while."""
-
-    id: str
-    owner: str
-    runs: tuple[RunId, ...]
-    """All runs, oldest first, including superseded ones."""
-
-
-class Retention(Protocol):
-    """Deletes old data of all owners."""
-
-    async def idle_chats(self, since: int) -> list[IdleChat]:
-        """The chats last updated before then that have no running or waiting run, oldest first."""
-
-    async def delete_idle(self, chat: IdleChat, since: int) -> bool:
-        """Delete a chat as its owner would; False if it is deleted or not idle any more."""
-
-    async def settle(self) -> None:
-        """Wait until the rows of deleted logs are deleted: a store may do that later."""
-
-    async def drop_raw(self, ended_before: int) -> int:
-        """Delete the raw lines of all runs that ended before then; return how many."""
-
-    async def count_raw(self, ended_before: int) -> int:
-        """How many raw lines `drop_raw` would delete."""
-
-    async def forget_deleted(self, deleted_before: int) -> int:
-        """Forget runs deleted before then, at most `FORGOTTEN_AT_ONCE`; return how many.
-
-        A forgotten run is reported as not found instead of as deleted.
-        """
 
 
 class Chat(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -193,6 +156,40 @@ class Chats(Protocol):
         """Delete a chat with its logs; what still writes to them is fenced."""
 
 
+class IdleChat(Struct, frozen=True, kw_only=True):
+    """A chat in which nothing has happened for a while."""
+
+    id: str
+    owner: str
+    runs: tuple[RunId, ...]
+    """All runs, oldest first, including superseded ones."""
+
+
+class Retention(Protocol):
+    """Deletes old data of all owners."""
+
+    async def idle_chats(self, since: int) -> list[IdleChat]:
+        """The chats last updated before then that have no running or waiting run, oldest first."""
+
+    async def delete_idle(self, chat: IdleChat, since: int) -> bool:
+        """Delete a chat as its owner would; False if it is deleted or not idle any more."""
+
+    async def settle(self) -> None:
+        """Wait until the rows of deleted logs are deleted: a store may do that later."""
+
+    async def drop_raw(self, ended_before: int) -> int:
+        """Delete the raw lines of all runs that ended before then; return how many."""
+
+    async def count_raw(self, ended_before: int) -> int:
+        """How many raw lines `drop_raw` would delete."""
+
+    async def forget_deleted(self, deleted_before: int) -> int:
+        """Forget runs deleted before then, at most `FORGOTTEN_AT_ONCE`; return how many.
+
+        A forgotten run is reported as not found instead of as deleted.
+        """
+
+
 class Storage(Log, Chats, Keys, Retention, Protocol):
     """A store: it owns its data, and there is one per process."""
 
@@ -207,7 +204,7 @@ class Storage(Log, Chats, Keys, Retention, Protocol):
         """Commit what is pending and release all resources."""
 
 
-# Cursors of lists: numbers that clients return unchanged.
+# Cursors of lists: numbers that clients return unchanged
 
 _CURSOR = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})*")  # no more than a database's integers hold
 

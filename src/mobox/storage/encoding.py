@@ -1,6 +1,6 @@
-"""Encodes events for databases: as JSON lists, one for each append.
+"""Batches of events for a database's writer, encoded as JSON lists, and what appending them gives.
 
-Consecutive deltas of a block become one item, with a list of their texts.
+Consecutive deltas of a block become one item of a list, with all their texts.
 """
 
 from __future__ import annotations
@@ -67,12 +67,10 @@ def _foreign_piece(piece: msgspec.Raw) -> Piece:
         return decode(b'{"seq":0,"id":0,"ts":null,"event":%b}' % bytes(piece)).event
 
 
-# Batches of events for a database's writer, and the results of appending them.
+# Batches
 
 
 class Append(Struct, frozen=True, kw_only=True):
-    """A batch to append."""
-
     run_id: RunId
     epoch: int
     events: Sequence[StreamEvent]
@@ -88,8 +86,6 @@ class Append(Struct, frozen=True, kw_only=True):
 
 
 class Appended(Struct, frozen=True):
-    """An appended batch."""
-
     run_id: RunId
     position: Position
     entries: list[LogEntry]

@@ -1,12 +1,17 @@
-"""Notifications in transit: merged while they cannot be sent, encoded as JSON, and validated.
+"""Notifications of commits between processes that share a store.
 
-Rule 1: of each log only the latest position is sent, of each chat only that it changed.
-Rule 2: if that is too much, one flag is sent instead: poll everything.
-Rule 3: others can publish on a channel. Invalid messages are ignored; valid ones are only hints.
+Rule 1: a notification is a hint. The data is in the store, so a lost one is made up for by polling.
+Rule 2: sending never blocks and never fails: it follows the commit, and must not delay a writer.
+Rule 3: once per commit, not once per event. While notifications cannot be sent they are merged: of
+        each log only the latest position is sent, of each chat only that it changed. If that is too
+        much, one flag is sent instead: poll everything.
+Rule 4: others can publish on a channel. Invalid messages are ignored.
 """
 
 from __future__ import annotations
 
+import asyncio
+import secrets
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
@@ -15,12 +20,9 @@ from msgspec import Struct
 
 from mobox.storage.log import Position, RunId
 
-# Notifications of commits between processes that share a store: the interface and its values.
-#
-# Rule 1: a notification is a hint. The data is in the store, so a lost one is made up for by
-#         polling.
-# Rule 2: sending never blocks and never fails: it follows the commit, and must not delay a writer.
-# Rule 3: once per commit, not once per event.
+MOST_BYTES: Final = 256 * 1024
+"""The maximum size of a message; a longer one is not ours."""
+_MOST_NAMES: Final = 2000
 
 
 class RunNotice(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -46,7 +48,7 @@ class Notifier(Protocol):
     def listen(self, on_notification: Callable[[RunNotice], None]) -> None:
         """Call this in the event loop for other processes' notifications, perhaps also our own."""
 
-    def tell(self, notification: RunNotice) -> None:
+    def notify(self, notification: RunNotice) -> None:
         """Notify the other processes."""
 
     async def close(self) -> None:
@@ -56,11 +58,7 @@ class Notifier(Protocol):
 NotifierFactory = Callable[[str], Notifier]
 """Creates the channel to all processes that opened the database with this identity."""
 
-
-MOST_BYTES: Final = 256 * 1024
-"""The maximum size of a message; a longer one is not ours."""
-
-_MOST_NAMES: Final = 2000
+# Messages on a channel
 
 
 class Notification(Struct, frozen=True):
@@ -75,7 +73,6 @@ _decoder = msgspec.json.Decoder(Notification)
 
 
 def write_notification(envelope: Notification, most_bytes: int = MOST_BYTES) -> bytes:
-    """The encoded notification."""
     data = _encode(envelope)
     if len(data) > most_bytes:  # a chat's id is chosen by its client, and may have any length
         data = _encode(
@@ -131,3 +128,27 @@ class Outbox:
         self._positions, self._chats = {}, {}
         self._work = self._everything = False
         return notification
+
+
+class Channel:
+    """What the notifiers have in common: pending notifications, and the callback for others'."""
+
+    def __init__(self) -> None:
+        self._name = secrets.token_hex(8)
+        self._outbox = Outbox()
+        self._has_pending = asyncio.Event()
+        self._is_closing = False
+        self._on_notification: Callable[[RunNotice], None] = lambda notification: None
+
+    def notify(self, notification: RunNotice) -> None:
+        self._outbox.add(notification)
+        self._has_pending.set()
+
+    def _receive(self, data: bytes) -> None:
+        envelope = read_notification(data)
+        if envelope is not None and envelope.sender != self._name:
+            self._on_notification(envelope.news)
+
+    def _catch_up(self) -> None:
+        """Notifications may be missing: there was no connection until now."""
+        self._on_notification(RunNotice(everything=True, work=True))

@@ -37,7 +37,7 @@ class ReadSlots:
                 slot.callback(slots.release)
             return slot.pop_all()
 
-    async def seated(self, effort: Effort, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def run(self, effort: Effort, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """The result of work that continues if the caller is cancelled: threads cannot be stopped.
 
         It holds its slot until it has finished.

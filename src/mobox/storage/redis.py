@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
-import secrets
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, Protocol
 
@@ -18,13 +16,8 @@ from redis.asyncio.connection import ConnectionPool
 from redis.exceptions import RedisError
 
 from mobox.errors import InvalidSetting
-from mobox.storage.notifications import (
-    Notification,
-    Outbox,
-    RunNotice,
-    read_notification,
-    write_notification,
-)
+from mobox.storage.notifications import Channel, Notification, RunNotice, write_notification
+from mobox.storage.retry import Backoff
 
 log = logging.getLogger("mobox.storage")
 
@@ -53,19 +46,15 @@ class Connection(Protocol):
     def read_response(self) -> Callable[..., Coroutine[Any, Any, Any]]: ...
 
 
-class RedisNotifier:
+class RedisNotifier(Channel):
     """`Notifier` on the channel of one database; must be created in a running event loop."""
 
     def __init__(self, url: str, channel: str) -> None:
+        super().__init__()
         self._pool = _connections(url)
         self._channel = channel
-        self._name = secrets.token_hex(8)
-        self._outbox = Outbox()
-        self._has_pending = asyncio.Event()
         self._is_subscribed = False
-        self._is_closing = False
         self._troubles: set[str] = set()
-        self._on_notification: Callable[[RunNotice], None] = lambda notification: None
         self._receiver: asyncio.Task[None] | None = None
         self._sender: asyncio.Task[None] | None = None
 
@@ -75,12 +64,8 @@ class RedisNotifier:
 
     def listen(self, on_notification: Callable[[RunNotice], None]) -> None:
         self._on_notification = on_notification
-        self._receiver = asyncio.create_task(self._keep_doing("receive", self._receive))
+        self._receiver = asyncio.create_task(self._keep_doing("receive", self._receive_all))
         self._sender = asyncio.create_task(self._keep_doing("send", self._send))
-
-    def tell(self, notification: RunNotice) -> None:
-        self._outbox.add(notification)
-        self._has_pending.set()
 
     async def close(self) -> None:
         """Send pending notifications, if the server is reachable, and disconnect."""
@@ -99,7 +84,7 @@ class RedisNotifier:
     ) -> None:
         """Work on a connection until the work is done; reconnect when it is lost."""
         loop = asyncio.get_running_loop()
-        wait = _FIRST_WAIT
+        backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
         while not self._is_closing:
             began_at = loop.time()
             connection: Connection = self._pool.connection_class(**self._pool.connection_kwargs)
@@ -108,15 +93,15 @@ class RedisNotifier:
                 await work(connection)
             except _TROUBLE as error:
                 self._note_trouble(what, error)
-                has_worked = loop.time() - began_at > 2 * _LONGEST_WAIT
-                wait = _FIRST_WAIT if has_worked else min(_LONGEST_WAIT, 2 * wait)
-                await asyncio.sleep(wait * random.uniform(0.5, 1))  # not all processes at once
+                if loop.time() - began_at > 2 * _LONGEST_WAIT:  # it has worked
+                    backoff.reset()
+                await backoff.wait()
             finally:
                 await connection.disconnect(nowait=True)
 
     # Receiving
 
-    async def _receive(self, connection: Connection) -> None:
+    async def _receive_all(self, connection: Connection) -> None:
         unanswered = 0
         await connection.send_command("SUBSCRIBE", self._channel)
         try:
@@ -135,13 +120,11 @@ class RedisNotifier:
     def _take(self, response: list[Any]) -> None:
         match response:
             case [b"message", _, bytes(data)]:
-                envelope = read_notification(data)
-                if envelope is not None and envelope.sender != self._name:
-                    self._on_notification(envelope.news)
+                self._receive(data)
             case [b"subscribe", *_]:
                 self._is_subscribed = True
                 self._note_success("receive")
-                self._on_notification(RunNotice(everything=True, work=True))  # some may be missing
+                self._catch_up()
             case _:
                 pass  # the reply to a PING
 
@@ -161,7 +144,7 @@ class RedisNotifier:
             await connection.send_command("PUBLISH", self._channel, envelope)
             await connection.read_response()
         except BaseException:
-            self.tell(notification)  # may be sent twice, which does no harm
+            self.notify(notification)  # may be sent twice, which does no harm
             raise
         self._note_success("send")
 

@@ -97,3 +97,10 @@ def claimed(run: Run, lease: Lease, now: int) -> Run:
 
 def _owned(run: Run, lease: Lease) -> Run:
     return replace(run, epoch=run.epoch + 1, lease_owner=lease.owner, lease_until=lease.until)
+
+
+def stop_requested(run: Run, now: int) -> Run:
+    """The run with the time of its first stop request; the same run if that changes nothing."""
+    if run.status == "done" or run.stop_requested_at is not None:
+        return run
+    return replace(run, stop_requested_at=now)

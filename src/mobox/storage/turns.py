@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from mobox.errors import InvalidRequest
+from mobox.errors import InvalidRequest, KeyReused
 from mobox.events.turn import Action, Cut, HistoryMessage, Place, Request, UserMessage
 from mobox.storage.log import ClientRequest, RunId
 
@@ -57,7 +57,7 @@ def _regeneration(kept: Sequence[HistoryMessage], request: Request, stored: set[
     return TurnPlan(len(kept), request.message)
 
 
-def client_request_of(request: Request) -> ClientRequest | None:
+def client_request(request: Request) -> ClientRequest | None:
     """The request's name and frontend data; `None` if it has neither."""
     if request.name is None and request.frontend is None:
         return None
@@ -70,6 +70,12 @@ def fingerprint(request: Request) -> bytes:
     content = [message.id, message.parts] if message is not None else None
     fields = [request.chat_id, request.action, content, request.cut]
     return hashlib.sha256(_canonical(fields)).digest()
+
+
+def check_repeated(key: str, stored: bytes, request: Request) -> None:
+    """Raise `KeyReused` unless a stored fingerprint is that of the same request."""
+    if stored != fingerprint(request):
+        raise KeyReused(key)
 
 
 _canonical = msgspec.json.Encoder(order="sorted").encode

@@ -1,5 +1,313 @@
-"""A store in a PostgreSQL database, for many processes."""
+"""A store in PostgreSQL, for many processes: a task writes logs, a pool of connections the rest."""
 
-from mobox.storage.postgres.storage import PostgresStorage
+from __future__ import annotations
 
-__all__ = ["PostgresStorage"]
+import os
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
+
+from mobox.events import LogEntry, StreamEvent
+from mobox.events.turn import Request
+from mobox.settings import Settings
+from mobox.storage.chats import BegunTurn, ChatPage, History, IdleChat, MessagePage
+from mobox.storage.encoding import Appended, NextAttempt, prepare
+from mobox.storage.following import Following
+from mobox.storage.log import RawLine, Run, RunId
+from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
+from mobox.storage.postgres import keys as api_keys
+from mobox.storage.postgres import reads, retention, turns
+from mobox.storage.postgres.database import (
+    Connect,
+    Connection,
+    DatabaseClock,
+    Transaction,
+    connector,
+    open_database,
+    storable,
+)
+from mobox.storage.postgres.messages import Messages
+from mobox.storage.postgres.notify import PostgresNotifier
+from mobox.storage.postgres.retention import DeferredDeletes
+from mobox.storage.postgres.sessions import Sessions
+from mobox.storage.postgres.writer import Writer
+from mobox.storage.read_slots import Effort, Searches
+from mobox.storage.runs import in_next_attempt
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Query = Callable[Concatenate[Connection, P], Coroutine[Any, Any, T]]
+Change = Callable[Concatenate[Transaction, P], Coroutine[Any, Any, T]]
+Method = Callable[Concatenate["PostgresStorage", P], Coroutine[Any, Any, T]]
+
+_FIRST_SECONDS: Final = 30.0
+"""How long connecting may take, before the database was ever reached."""
+_LONGER: Final = 1.0
+"""For how many seconds a statement continues after we stopped waiting for it."""
+_BEFORE_ALL: Final[int | None] = -1
+
+
+def _query(function: Query[P, T], effort: Effort = "little") -> Method[P, T]:
+    """The method that reads by this function, which needs no snapshot: it is one statement."""
+
+    async def method(store: PostgresStorage, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store._sessions.query(_bind(function, args, kwargs), effort)
+
+    return method
+
+
+def _snapshot(function: Query[P, T], effort: Effort = "little") -> Method[P, T]:
+    """The method that reads by this function, in one snapshot."""
+
+    async def method(store: PostgresStorage, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store._sessions.snapshot(_bind(function, args, kwargs), effort)
+
+    return method
+
+
+def _change(function: Change[P, T], effort: Effort = "little") -> Method[P, T]:
+    """The method that writes by this function, in a transaction of its own."""
+
+    async def method(store: PostgresStorage, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        change = _bind(function, args, kwargs)
+        return await store._sessions.transaction(lambda c: change(store._transaction(c)), effort)
+
+    return method
+
+
+def _bind(
+    function: Callable[..., Awaitable[T]], args: Sequence[object], kwargs: Mapping[str, object]
+) -> Callable[[Any], Awaitable[T]]:
+    """The function with all arguments but the first, without zero bytes in texts."""
+    values = list(map(_storable, args))
+    named = {name: _storable(value) for name, value in kwargs.items()}
+    return lambda first: function(first, *values, **named)
+
+
+def _storable(value: object) -> object:
+    return storable(value) if isinstance(value, str) else value
+
+
+class PostgresStorage(Following):
+    """Stores everything in one database; open it with `PostgresStorage.open`."""
+
+    def __init__(self, connect: Connect, settings: Settings, notifier: Notifier) -> None:
+        super().__init__(settings.poll_seconds, notifier)
+        self._settings = settings
+        self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
+        self._clock = DatabaseClock(settings)
+        self._sessions = Sessions(connect, self._clock, settings.readers, settings.busy_seconds)
+        self._writer = Writer(
+            self._sessions, self._clock, settings, self._holder, self._publish_all
+        )
+        self._messages = Messages(self._sessions)
+        self._leftovers = DeferredDeletes(self._sessions)
+        self._searches = Searches()
+
+    @classmethod
+    async def open(
+        cls, url: str, settings: Settings | None = None, way: NotifierFactory | None = None
+    ) -> Self:
+        """Open a database, migrated if necessary, in the running event loop."""
+        settings = settings or Settings()
+        first = connector(url, _FIRST_SECONDS)
+        identity = await open_database(first, settings.opening_seconds)
+        connect = connector(url, settings.busy_seconds, settings.busy_seconds + _LONGER)
+        notifier = PostgresNotifier(connect) if way is None else way(identity)
+        store = cls(connect, settings, notifier)
+        store._leftovers.begin()
+        return store
+
+    async def close(self) -> None:
+        await self._stop_polling()
+        await self._leftovers.close()
+        await self._messages.close()
+        await self._writer.close()
+        await self._stop_notifying()
+        await self._sessions.close()
+
+    def _transaction(self, connection: Connection) -> Transaction:
+        clock = self._clock
+        return Transaction(connection, clock.now(), clock.lease(self._holder), clock.queued_until())
+
+    # Logs
+
+    async def append(
+        self,
+        run_id: RunId,
+        epoch: int,
+        events: Sequence[StreamEvent],
+        ts: int | None,
+        raw: Sequence[RawLine] = (),
+    ) -> list[LogEntry]:
+        appended: Appended = await self._writer.submit(prepare(run_id, epoch, events, ts, raw))
+        return appended.entries
+
+    async def next_attempt(
+        self, run_id: RunId, epoch: int, events: Sequence[StreamEvent], ts: int | None
+    ) -> Run:
+        batch = prepare(run_id, epoch, events, ts)
+        resumed: NextAttempt = await self._writer.submit(batch, in_next_attempt)
+        return resumed.run
+
+    _positions = _query(reads.positions)
+    _read = _query(reads.read_log)
+    raw_lines = _query(reads.raw_lines)
+    note = _change(turns.note)
+    asked = _query(turns.asked)
+
+    # Leases
+
+    async def queue(self, run_id: RunId, epoch: int) -> None:
+        await self._queue(run_id, epoch)
+        self._notify(RunNotice(work=True))
+
+    async def claim(
+        self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
+    ) -> list[Run]:
+        if not await self._has_queued_runs(self._clock.now()):
+            return []  # frequent polls without a result start no transaction
+        return await self._claim(agents, limit, sparing)
+
+    async def has_active_worker(self) -> bool:
+        return await self._has_active_worker(self._clock.now())
+
+    async def expired(self) -> list[Run]:
+        lease = self._settings.lease
+        is_steady = not self._writer.is_away and self._sessions.steadiness.has_lasted(lease)
+        started_at = time.monotonic()
+        found = await self._expired_runs(self._clock.given, self._clock.lease_ms)
+        if self._clock.has_slept() or _is_late(time.monotonic() - started_at, lease):
+            self._sessions.steadiness.note_trouble()
+            return []
+        return found if is_steady else []
+
+    async def stopping(self) -> list[Run]:
+        return await self._stopping_runs(self._holder)
+
+    _queue = _change(turns.queue)
+    _has_queued_runs = _query(reads.has_queued_runs)
+    _claim = _change(turns.claim)
+    _has_active_worker = _query(reads.has_active_worker)
+    _expired_runs = _query(reads.expired_runs)
+    take_over = _change(turns.take_over)
+    _stopping_runs = _query(reads.stopping_runs)
+    still_there = _query(reads.runs_still_there)
+
+    # Turns and runs
+
+    async def begin_turn(
+        self, owner: str, request: Request, agent: str, framework: str
+    ) -> BegunTurn:
+        turn = await self._begin_turn(owner, request, agent, framework)
+        self._publish_all([turn])
+        return turn
+
+    async def request_stop(self, owner: str, run_id: str) -> Run:
+        run = await self._request_stop(owner, run_id)
+        self._notify(RunNotice(work=True))
+        return run
+
+    _begin_turn = _change(turns.begin_turn)
+    run = _query(reads.run)
+    runs = _query(reads.runs_of_chat)
+    _run_after = _query(reads.run_after)
+    _latest_runs = _query(reads.latest_runs)
+    busy_chats = _query(reads.busy_chats)
+    named = _snapshot(turns.named)
+    _request_stop = _change(turns.request_stop)
+
+    # Chats and messages
+
+    async def chats(
+        self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
+    ) -> ChatPage:
+        if not query:
+            return await self._list_chats(owner, before, limit, query)
+        async with self._searches.of(owner):
+            await self._messages.catch_up(storable(owner))
+            return await self._search_chats(owner, before, limit, query)
+
+    async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
+        return await self._messages.history(storable(owner), storable(chat_id), limit)
+
+    async def messages(
+        self, owner: str, chat_id: str, before: str | None = None, limit: int = 50
+    ) -> MessagePage:
+        return await self._messages.page(storable(owner), storable(chat_id), before, limit)
+
+    async def delete(self, owner: str, chat_id: str) -> None:
+        self._publish_deletion(await self._delete_chat(owner, chat_id), chat_id)
+        self._leftovers.wake()
+
+    chat = _query(reads.chat)
+    _list_chats = _snapshot(reads.list_chats)
+    _search_chats = _snapshot(reads.list_chats, "search")
+    rename = _change(turns.rename_chat)
+    _delete_chat = _change(turns.delete_chat)
+
+    # Retention
+
+    async def idle_chats(self, since: int) -> list[IdleChat]:
+        found: list[tuple[Any, ...]] = []
+        last = 0
+        while rows := await self._idle_chats(since, last):
+            found += [(at, n, rest) for n, at, *rest in rows]
+            last = rows[-1][0]
+        return [
+            IdleChat(id=id_, owner=owner, runs=tuple(runs))
+            for _, _, (id_, owner, runs) in sorted(found)
+        ]
+
+    async def delete_idle(self, chat: IdleChat, since: int) -> bool:
+        gone = await self._delete_idle(chat, since)
+        if gone is not None:
+            self._publish_deletion(gone, chat.id)
+            self._leftovers.wake()
+        return gone is not None
+
+    async def settle(self) -> None:
+        await self._leftovers.settle()
+
+    async def drop_raw(self, ended_before: int) -> int:
+        dropped = last_run = 0
+        while runs := await self._runs_with_old_raw(ended_before, last_run):
+            for run in runs:
+                last = _BEFORE_ALL
+                while last is not None:
+                    some, last = await self._drop_raw(run, last)
+                    dropped += some
+            last_run = runs[-1]
+        return dropped
+
+    async def count_raw(self, ended_before: int) -> int:
+        counted, last = 0, _BEFORE_ALL
+        while last is not None:
+            last, some = await self._count_raw(ended_before, last)
+            counted += some
+        return counted
+
+    _idle_chats = _query(retention.idle_chats, "much")
+    _delete_idle = _change(retention.delete_idle)
+    _runs_with_old_raw = _query(retention.runs_with_old_raw)
+    _drop_raw = _change(retention.drop_raw, "much")
+    _count_raw = _query(retention.count_raw, "much")
+    forget_deleted = _change(retention.forget_deleted)
+
+    # Keys
+
+    add_key = _change(api_keys.add_key)
+    find_key = _query(api_keys.find_key)
+    keys = _query(api_keys.all_keys)
+    keys_of = _query(api_keys.keys_of)
+    revoke_key = _change(api_keys.revoke_key)
+    note_use = _change(api_keys.note_use)
+    forget_keys = _change(api_keys.forget_keys)
+    add_ticket = _change(api_keys.add_ticket)
+    take_ticket = _change(api_keys.take_ticket)
+
+
+def _is_late(seconds: float, lease: float) -> bool:
+    """Whether a query took so long that other processes may have failed to renew their leases."""
+    return seconds > max(1.0, lease / 5)

@@ -17,9 +17,9 @@ import asyncpg
 
 from mobox.errors import StorageError
 from mobox.settings import Settings, now_ms
-from mobox.storage.postgres.backoff import Backoff
+from mobox.storage.retry import Backoff
 from mobox.storage.runs import Lease
-from mobox.storage.schema import Migration, check_version, read_migrations
+from mobox.storage.tables import Migration, check_version, read_migrations
 
 log = logging.getLogger("mobox.storage")
 
@@ -75,7 +75,12 @@ _AWAY: Final = (
     asyncpg.InternalClientError,
     *_WRONG,
 )
-_AGAIN: Final = (asyncpg.TransactionRollbackError, asyncpg.UniqueViolationError)
+_CONFLICT: Final = (asyncpg.TransactionRollbackError, asyncpg.UniqueViolationError)
+"""Another transaction was in the way: an immediate retry may succeed."""
+_MOST_CONFLICTS: Final = 20
+"""How many of them in a row are retried."""
+_FIRST_DELAY: Final = 0.02
+_LONGEST_DELAY: Final = 0.5
 
 
 def is_away(error: BaseException) -> bool:
@@ -84,9 +89,23 @@ def is_away(error: BaseException) -> bool:
     return is_closed or isinstance(error, _AWAY)
 
 
-def is_again(error: BaseException) -> bool:
-    """Whether another transaction conflicted: an immediate retry may succeed."""
-    return isinstance(error, _AGAIN)
+class Retries(Backoff):
+    """Which errors are retried, and after which delays."""
+
+    def __init__(self) -> None:
+        super().__init__(_FIRST_DELAY, _LONGEST_DELAY)
+        self._conflicts = 0
+
+    def allow(self, error: Exception) -> bool:
+        """Whether to retry after this error: during an outage always, a conflict not forever.
+
+        An outage resets the count: it may last, and then all processes come back at once.
+        """
+        if is_away(error):
+            self._conflicts = 0
+            return True
+        self._conflicts += 1
+        return isinstance(error, _CONFLICT) and self._conflicts <= _MOST_CONFLICTS
 
 
 # Connecting
@@ -137,7 +156,7 @@ async def open_database(connect: Connect, seconds: float = 0) -> str:
 
 async def _first_connection(connect: Connect, seconds: float) -> Connection:
     """Retry while the server may be starting; but not with a wrong password or database name."""
-    deadline, waits, is_logged = time.monotonic() + seconds, Backoff(), False
+    deadline, retries, is_logged = time.monotonic() + seconds, Retries(), False
     while True:
         try:
             return await connect()
@@ -147,7 +166,7 @@ async def _first_connection(connect: Connect, seconds: float) -> Connection:
             if not is_logged:
                 log.warning("cannot connect to the database yet, retrying: %s", _message(why))
                 is_logged = True
-        await waits.next()
+        await retries.wait()
 
 
 async def _identity(connection: Connection) -> str:
@@ -214,7 +233,9 @@ async def _apply(connection: Connection, migration: Migration) -> None:
     await connection.execute(add, migration.version, migration.name)
 
 
-# A transaction and its context.
+def storable(text: str) -> str:
+    """The text without zero bytes, which PostgreSQL cannot store."""
+    return text.replace("\0", "\ufffd")
 
 
 class Transaction(NamedTuple):
@@ -257,7 +278,7 @@ class DatabaseClock:
         before, self._slept = self._slept, _slept()
         return self._slept - before > _A_MOMENT
 
-    def hear(self, now: int) -> None:
+    def set(self, now: int) -> None:
         """Set the database's time, which was just read."""
         self._last = (now, self.seconds())
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 
 from mobox.errors import KeyNotFound
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.postgres.database import Connection, Transaction
+from mobox.storage.tables import KEY, KEY_COLUMNS, TAKE_TICKET, key_of, valid_ticket
 
-_FIELDS: Final = ApiKey.__struct_fields__
-_KEY: Final = f"SELECT {', '.join(_FIELDS)} FROM api_key"
 _ADD_KEY: Final = f"""
-INSERT INTO api_key ({", ".join(_FIELDS)})
-VALUES ({", ".join(f"${n}" for n, _ in enumerate(_FIELDS, 1))})
+INSERT INTO api_key ({", ".join(KEY_COLUMNS)})
+VALUES ({", ".join(f"${n}" for n, _ in enumerate(KEY_COLUMNS, 1))})
 """
 _REVOKE: Final = f"""
 UPDATE api_key SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1
-RETURNING {", ".join(_FIELDS)}
+RETURNING {", ".join(KEY_COLUMNS)}
 """
 _NOTE_USE: Final = "UPDATE api_key SET used_at = greatest($2, used_at) WHERE id = $1"
 _FORGET_KEYS: Final = "DELETE FROM api_key WHERE revoked_at < $1 OR expires_at < $1 RETURNING id"
@@ -25,64 +24,46 @@ _ADD_TICKET: Final = """
 WITH forgotten AS (DELETE FROM ticket WHERE expires_at <= $6)
 INSERT INTO ticket (digest, key_id, owner, run_id, expires_at) VALUES ($1, $2, $3, $4, $5)
 """
-_TAKE: Final = """
-DELETE FROM ticket WHERE digest = $1 RETURNING digest, key_id, owner, run_id, expires_at
-"""
+_TAKE: Final = TAKE_TICKET.format("$1")
 
 
 async def add_key(transaction: Transaction, key: ApiKey) -> None:
-    """See `Keys.add_key`."""
-    await transaction.connection.execute(_ADD_KEY, *(getattr(key, name) for name in _FIELDS))
+    await transaction.connection.execute(_ADD_KEY, *(getattr(key, name) for name in KEY_COLUMNS))
 
 
 async def find_key(connection: Connection, digest: str) -> ApiKey | None:
-    """See `Keys.find_key`."""
-    row = await connection.fetchrow(f"{_KEY} WHERE digest = $1", digest)
-    return None if row is None else _key_of(row)
+    row = await connection.fetchrow(f"{KEY} WHERE digest = $1", digest)
+    return None if row is None else key_of(row)
 
 
 async def all_keys(connection: Connection) -> list[ApiKey]:
-    """See `Keys.keys`."""
-    return [_key_of(row) for row in await connection.fetch(f"{_KEY} ORDER BY n")]
+    return [key_of(row) for row in await connection.fetch(f"{KEY} ORDER BY n")]
 
 
 async def keys_of(connection: Connection, key_ids: Collection[str]) -> list[ApiKey]:
-    """See `Keys.keys_of`."""
-    rows = await connection.fetch(f"{_KEY} WHERE id = ANY($1)", list(key_ids))
-    return [_key_of(row) for row in rows]
+    rows = await connection.fetch(f"{KEY} WHERE id = ANY($1)", list(key_ids))
+    return [key_of(row) for row in rows]
 
 
 async def revoke_key(transaction: Transaction, key_id: str) -> ApiKey:
-    """See `Keys.revoke_key`."""
     row = await transaction.connection.fetchrow(_REVOKE, key_id, transaction.now)
     if row is None:
         raise KeyNotFound(key_id)
-    return _key_of(row)
+    return key_of(row)
 
 
 async def note_use(transaction: Transaction, key_id: str, at: int) -> None:
-    """See `Keys.note_use`."""
     await transaction.connection.execute(_NOTE_USE, key_id, at)
 
 
 async def forget_keys(transaction: Transaction, ended_before: int) -> int:
-    """See `Keys.forget_keys`."""
     return len(await transaction.connection.fetch(_FORGET_KEYS, ended_before))
 
 
 async def add_ticket(transaction: Transaction, ticket: Ticket) -> None:
-    """See `Keys.add_ticket`."""
     values = (ticket.digest, ticket.key_id, ticket.owner, ticket.run_id, ticket.expires_at)
     await transaction.connection.execute(_ADD_TICKET, *values, transaction.now)
 
 
 async def take_ticket(transaction: Transaction, digest: str) -> Ticket | None:
-    """See `Keys.take_ticket`."""
-    row = await transaction.connection.fetchrow(_TAKE, digest)
-    ticket = None if row is None else Ticket(**dict(row.items()))
-    return ticket if ticket is not None and ticket.expires_at > transaction.now else None
-
-
-def _key_of(row: Any) -> ApiKey:
-    fields = dict(row.items())
-    return ApiKey(**{**fields, "scopes": tuple(fields["scopes"])})
+    return valid_ticket(await transaction.connection.fetchrow(_TAKE, digest), transaction.now)

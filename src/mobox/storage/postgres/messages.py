@@ -1,22 +1,83 @@
-"""Stored messages: the lists of chats, users' messages, and folds of logs."""
+"""Reads the messages of a chat: listed in one snapshot, then read in batches.
+
+Rule 1: a chat of any length can be read. Only its list of messages is read in one query.
+Rule 2: a log of any length is folded in the end, a page at a time and outside of any transaction:
+        logs do not change. Timeouts apply to each page, which is retried, not to the whole; the
+        result is stored, whether or not a caller still waits.
+Rule 3: other requests do not wait for it. Each page is a query of its own, and one thread folds
+        the pages of all logs in turn.
+Rule 4: concurrent requests for the same message share one fold.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from mobox.errors import ChatNotFound, RunNotFound, StorageError, StorageUnavailable
+from mobox.events.entries import Entries
+from mobox.events.message import Message
+from mobox.events.transcript import Transcript
 from mobox.events.turn import UserMessage
-from mobox.storage.chats import Chat, StoredMessage, read_cursor, write_cursor
+from mobox.storage.chats import (
+    Chat,
+    History,
+    MessagePage,
+    StoredMessage,
+    read_cursor,
+    write_cursor,
+)
 from mobox.storage.log import Run, RunId
-from mobox.storage.message_cache import Fold
-from mobox.storage.postgres.database import Connection
-from mobox.storage.postgres.reads import active_runs, find_chat
-from mobox.storage.postgres.rows import BODY, body_of, columns_of, storable
+from mobox.storage.postgres.database import Connection, storable
+from mobox.storage.postgres.reads import active_runs, find_chat, read_log
+from mobox.storage.postgres.sessions import Sessions
+from mobox.storage.tables import (
+    MOST,
+    Fold,
+    Row,
+    answer_of,
+    cached_message,
+    encode_json,
+    user_message_of,
+)
+
+_FOLDED_AT_ONCE: Final = 2048
+"""How many entries of a log are folded at once."""
+_READ_AT_ONCE: Final = 64
+"""How many messages are read at once."""
+
+# The rows of messages
+
+_BODY: Final = "parts, message_metadata, body, verbatim"
+
+_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-class Head(NamedTuple):
+def columns_of(message: Message | UserMessage) -> tuple[str | None, ...]:
+    """A message as the columns of `_BODY`."""
+    whole = encode_json(message)
+    if rb"\u0000" in whole:
+        return (None, None, None, whole.decode())
+    fields = _decode_fields(whole)
+    parts, metadata = fields.pop("parts"), fields.pop("metadata", None)
+    decoded = None if metadata is None else bytes(metadata).decode()
+    return (bytes(parts).decode(), decoded, encode_json(fields).decode(), None)
+
+
+def _body_of(columns: Row) -> str | None:
+    """The JSON of a message from the columns of `_BODY`; nothing, if none is stored."""
+    parts, metadata, body, verbatim = columns
+    if parts is None:
+        return None if verbatim is None else str(verbatim)
+    prefix = "" if metadata is None else f'"metadata":{metadata},'
+    return f'{{{prefix}"parts":{parts},{body.lstrip()[1:]}'
+
+
+class _Head(NamedTuple):
     """A message without its body; `n` and `run` are row numbers."""
 
     n: int
@@ -28,15 +89,15 @@ class Head(NamedTuple):
     """The length of that run's log."""
 
 
-class Page(NamedTuple):
+class _Page(NamedTuple):
     """Messages of one snapshot, latest first."""
 
-    heads: tuple[Head, ...]
+    heads: tuple[_Head, ...]
     active: Run | None
     before: str | None
 
 
-class Body(NamedTuple):
+class _Body(NamedTuple):
     """The stored body of a message; a fold of a log's first `folded_seq` entries."""
 
     folded_seq: int
@@ -49,53 +110,28 @@ FROM message LEFT JOIN run ON run.n = message.run
 WHERE message.chat = $1 AND NOT message.superseded AND message.n < $2 AND message.id != $3
 ORDER BY message.n DESC LIMIT $4
 """
-_BODIES: Final = f"SELECT n, folded_seq, {BODY} FROM message WHERE n = ANY($1)"
-_ALL: Final = 2**62
-
-_decode_user_message = msgspec.json.Decoder(UserMessage).decode
+_BODIES: Final = f"SELECT n, folded_seq, {_BODY} FROM message WHERE n = ANY($1)"
 
 
-async def find_history(
-    connection: Connection, owner: str, chat_id: str, limit: int | None
-) -> tuple[Chat, Page]:
-    """The chat and the list of messages for `Chats.history`."""
-    n, chat = await find_chat(connection, owner, chat_id)
-    return chat, await _page(connection, n, _ALL, limit or _ALL - 1)
-
-
-async def find_messages(
+async def _list(
     connection: Connection, owner: str, chat_id: str, before: str | None, limit: int
-) -> Page:
-    """The list of messages for `Chats.messages`."""
-    (end,) = read_cursor(before, 1) if before is not None else (_ALL,)
-    n, _ = await find_chat(connection, owner, chat_id)
-    return await _page(connection, n, end, limit)
-
-
-async def _page(connection: Connection, chat: int, end: int, limit: int) -> Page:
-    active = next(iter(await active_runs(connection, [chat])), None)
+) -> tuple[Chat, _Page]:
+    (end,) = read_cursor(before, 1) if before is not None else (MOST,)
+    n, chat = await find_chat(connection, owner, chat_id)
+    active = next(iter(await active_runs(connection, [n])), None)
     left_out = active.id if active is not None else ""
-    rows = await connection.fetch(_FIND, chat, end, left_out, limit + 1)
+    rows = await connection.fetch(_FIND, n, end, left_out, limit + 1)
     more = write_cursor(rows[limit - 1][0]) if len(rows) > limit else None
-    return Page(tuple(Head(*row) for row in rows[:limit]), active, more)
+    return chat, _Page(tuple(_Head(*row) for row in rows[:limit]), active, more)
 
 
-async def read_bodies(connection: Connection, numbers: Sequence[int]) -> dict[int, Body]:
+async def _read_bodies(connection: Connection, numbers: Sequence[int]) -> dict[int, _Body]:
     """The bodies of these messages, without deleted ones."""
     rows = await connection.fetch(_BODIES, list(numbers))
-    return {n: Body(folded_seq, body_of(columns)) for n, folded_seq, *columns in rows}
+    return {n: _Body(folded_seq, _body_of(columns)) for n, folded_seq, *columns in rows}
 
 
-def said(head: Head, body: Body) -> StoredMessage:
-    """A user's message."""
-    message = _decode_user_message(body.text or "")
-    return StoredMessage(id=head.id, role="user", created_at=head.created_at, body=message)
-
-
-# Folds
-
-
-class Behind(NamedTuple):
+class _Behind(NamedTuple):
     """A message to be folded from the first `seq` entries of a log; `message` is its row number."""
 
     message: int
@@ -112,9 +148,9 @@ ORDER BY message.n LIMIT 64
 """
 
 
-async def find_behind(connection: Connection, owner: str, after: int) -> list[Behind]:
+async def _find_behind(connection: Connection, owner: str, after: int) -> list[_Behind]:
     """The next unfolded messages of ended runs; none if there are no more."""
-    return [Behind(*row) for row in await connection.fetch(_BEHIND, owner, after)]
+    return [_Behind(*row) for row in await connection.fetch(_BEHIND, owner, after)]
 
 
 _KEEP: Final = """
@@ -124,9 +160,172 @@ WHERE n = $3 AND folded_seq <= $2
 """
 
 
-async def store_fold(connection: Connection, made: Fold) -> None:
-    """Store a fold, unless a later one is stored. Only complete messages can be searched."""
-    message = made.folded
-    words = message.content.casefold() if message.reason is not None else ""
-    columns = columns_of(message)
-    await connection.execute(_KEEP, storable(words), made.seq, made.message, *columns)
+async def _store_fold(connection: Connection, made: Fold) -> None:
+    """Store a fold, unless a later one is stored."""
+    words, columns = storable(made.searched.casefold()), columns_of(made.folded)
+    await connection.execute(_KEEP, words, made.seq, made.message, *columns)
+
+
+# Folding
+
+
+class _Making:
+    """A message being folded; waiters get `StorageUnavailable` if the database is lost."""
+
+    kept: asyncio.Task[None]
+
+    def __init__(self) -> None:
+        self.folded = _future()
+
+    def put_off(self, error: StorageUnavailable) -> None:
+        self.folded.set_exception(error)
+        self.folded = _future()
+
+
+def _future() -> asyncio.Future[Message]:
+    future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+    future.add_done_callback(_retrieve)
+    return future
+
+
+def _retrieve(done: asyncio.Future[Any]) -> None:
+    """Retrieve the exception, in case no caller waits."""
+    if not done.cancelled():
+        done.exception()
+
+
+class _Folding:
+    """Folds messages for all readers."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+        self._thread = asyncio.Lock()
+        self._making: dict[_Behind, _Making] = {}
+        self._is_open = True
+
+    async def fold(self, behind: _Behind) -> Message:
+        """The message. Does not wait until it is stored: a lost one is folded again."""
+        return await asyncio.shield(self._made(behind).folded)
+
+    async def keep(self, behind: _Behind) -> None:
+        """Wait until it is stored; raises `StorageUnavailable` only."""
+        making = self._made(behind)
+        for awaited in (making.folded, making.kept):
+            await asyncio.wait([awaited])
+            error = awaited.exception()
+            if isinstance(error, StorageUnavailable):
+                raise error
+
+    async def close(self) -> None:
+        """Store what is being folded, and start no more."""
+        self._is_open = False
+        kept = [making.kept for making in self._making.values()]
+        await asyncio.gather(*kept, return_exceptions=True)
+
+    def _made(self, behind: _Behind) -> _Making:
+        if (making := self._making.get(behind)) is None:
+            making = self._making[behind] = _Making()
+            making.kept = asyncio.create_task(self._make(behind, making))
+            making.kept.add_done_callback(_retrieve)
+            making.kept.add_done_callback(lambda _: self._making.pop(behind))
+        return making
+
+    async def _make(self, behind: _Behind, making: _Making) -> None:
+        try:
+            message = await self._fold(behind, making)
+        except BaseException as error:
+            if isinstance(error, Exception):
+                making.folded.set_exception(error)
+            else:
+                making.folded.cancel()
+            raise
+        making.folded.set_result(message)
+        made = Fold(behind.message, behind.seq, message)
+        await self._sessions.query(lambda connection: _store_fold(connection, made), "much")
+
+    async def _fold(self, behind: _Behind, making: _Making) -> Message:
+        transcript, after = Transcript(), 0
+        while after < behind.seq:
+            page = await self._page(behind, after, making)
+            async with self._thread:
+                await asyncio.to_thread(_add_all, transcript, page)
+            after += len(page)
+        async with self._thread:
+            return await asyncio.to_thread(transcript.message, behind.run_id)
+
+    async def _page(self, behind: _Behind, after: int, making: _Making) -> Entries:
+        limit = min(_FOLDED_AT_ONCE, behind.seq - after)
+        read = partial(read_log, run_id=behind.run_id, after=after, limit=limit)
+        while self._is_open:
+            try:
+                page = await self._sessions.query(read, "much")
+            except StorageUnavailable as error:
+                making.put_off(error)
+                continue
+            if not page:  # the log is being deleted
+                raise RunNotFound(behind.run_id)
+            return page
+        raise StorageError("the store is closed")
+
+
+def _add_all(transcript: Transcript, page: Entries) -> None:
+    for entry in page:
+        transcript.add(entry.event, entry.ts)
+
+
+class Messages:
+    """Reads chats, and folds the messages that are not stored."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+        self._folding = _Folding(sessions)
+
+    async def history(self, owner: str, chat_id: str, limit: int | None) -> History:
+        chat, page = await self._page(owner, chat_id, None, limit or MOST - 1)
+        return History(chat=chat, messages=page.messages, active=page.active, before=page.before)
+
+    async def page(self, owner: str, chat_id: str, before: str | None, limit: int) -> MessagePage:
+        _, page = await self._page(owner, chat_id, before, limit)
+        return page
+
+    async def _page(
+        self, owner: str, chat_id: str, before: str | None, limit: int
+    ) -> tuple[Chat, MessagePage]:
+        find = partial(_list, owner=owner, chat_id=chat_id, before=before, limit=limit)
+        chat, (heads, active, more) = await self._sessions.snapshot(find, "much")
+        messages = await self._read(chat_id, heads)
+        return chat, MessagePage(messages=messages, active=active, before=more)
+
+    async def catch_up(self, owner: str) -> None:
+        """Store the messages that were never read."""
+        find = partial(_find_behind, owner=owner)
+        after = 0
+        while found := await self._sessions.query(partial(find, after=after), "much"):
+            for behind in found:
+                await self._folding.keep(behind)
+            after = found[-1].message
+
+    async def close(self) -> None:
+        await self._folding.close()
+
+    async def _read(self, chat_id: str, heads: Sequence[_Head]) -> tuple[StoredMessage, ...]:
+        messages: list[StoredMessage] = []
+        try:
+            for start in range(0, len(heads), _READ_AT_ONCE):
+                some = heads[start : start + _READ_AT_ONCE]
+                read = partial(_read_bodies, numbers=[head.n for head in some])
+                bodies = await self._sessions.query(read, "much")
+                messages += [await self._message(head, bodies.get(head.n)) for head in some]
+        except RunNotFound as error:
+            raise ChatNotFound(chat_id) from error
+        return tuple(reversed(messages))
+
+    async def _message(self, head: _Head, body: _Body | None) -> StoredMessage:
+        if body is None:
+            raise RunNotFound(head.id)
+        if head.run is None:
+            return user_message_of(head.id, head.created_at, body.text or "")
+        message = cached_message(body.text) if body.folded_seq == head.seq else None
+        if message is None:
+            message = await self._folding.fold(_Behind(head.n, RunId(head.id), head.seq))
+        return answer_of(head.id, head.created_at, message)

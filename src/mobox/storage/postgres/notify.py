@@ -10,20 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from mobox.storage.notifications import (
-    Notification,
-    Outbox,
-    RunNotice,
-    read_notification,
-    write_notification,
-)
-from mobox.storage.postgres.backoff import Backoff
-from mobox.storage.postgres.database import TROUBLE, Connect, Connection
+from mobox.storage.notifications import Channel, Notification, RunNotice, write_notification
+from mobox.storage.postgres.database import TROUBLE, Connect, Connection, Retries
 
 log = logging.getLogger("mobox.storage")
 
@@ -36,18 +28,14 @@ _PING_SECONDS: Final = 5.0
 _NOTIFY: Final = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload"
 
 
-class PostgresNotifier:
+class PostgresNotifier(Channel):
     """`Notifier` on a channel of the database; must be created in a running event loop."""
 
     def __init__(self, connect: Connect) -> None:
+        super().__init__()
         self._connect = connect
-        self._name = secrets.token_hex(8)
-        self._outbox = Outbox()
-        self._has_pending = asyncio.Event()
-        self._is_closing = False
         self._is_healthy = False
         self._is_troubled = False
-        self._on_notification: Callable[[RunNotice], None] = lambda notification: None
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -57,10 +45,6 @@ class PostgresNotifier:
     def listen(self, on_notification: Callable[[RunNotice], None]) -> None:
         self._on_notification = on_notification
         self._task = asyncio.create_task(self._keep_connected())
-
-    def tell(self, notification: RunNotice) -> None:
-        self._outbox.add(notification)
-        self._has_pending.set()
 
     async def close(self) -> None:
         """Send pending notifications, if the database is reachable, and disconnect."""
@@ -75,27 +59,27 @@ class PostgresNotifier:
     # The task
 
     async def _keep_connected(self) -> None:
-        waits = Backoff()
+        retries = Retries()
         while not self._is_closing:
             try:
                 connection = await self._connect()
             except TROUBLE as error:
                 self._note_trouble(error)
             else:
-                waits = Backoff()
+                retries.reset()
                 await self._exchange(connection)
             if not self._is_closing:
-                await waits.next()
+                await retries.wait()
 
     async def _exchange(self, connection: Connection) -> None:
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 await connection.execute("SET synchronous_commit = off")
-                await connection.add_listener(_CHANNEL, self._receive)
+                await connection.add_listener(_CHANNEL, self._on_payload)
                 connection.add_termination_listener(self._note_end)
             self._is_healthy = True
             self._is_troubled = False
-            self._on_notification(RunNotice(everything=True, work=True))  # some may be missing
+            self._catch_up()
             await self._send_all(connection)
         except TROUBLE as error:
             self._note_trouble(error)
@@ -110,7 +94,7 @@ class PostgresNotifier:
             if not self._outbox and not connection.is_closed():
                 await self._wait_for_pending()
             notification = self._outbox.take()
-            sent = [envelope.decode() for envelope in letters(self._name, notification)]
+            sent = [part.decode() for part in parts(self._name, notification)]
             try:
                 async with asyncio.timeout(_ANSWER_SECONDS):
                     await connection.execute(_NOTIFY, _CHANNEL, sent)
@@ -128,10 +112,8 @@ class PostgresNotifier:
         except TimeoutError:
             return
 
-    def _receive(self, connection: Connection, pid: int, channel: str, payload: str) -> None:
-        envelope = read_notification(payload.encode())
-        if envelope is not None and envelope.sender != self._name:
-            self._on_notification(envelope.news)
+    def _on_payload(self, connection: Connection, pid: int, channel: str, payload: str) -> None:
+        self._receive(payload.encode())
 
     def _note_trouble(self, error: BaseException) -> None:
         if not self._is_troubled:
@@ -144,7 +126,7 @@ class PostgresNotifier:
         self._has_pending.set()
 
 
-def letters(sender: str, notification: RunNotice) -> Iterator[bytes]:
+def parts(sender: str, notification: RunNotice) -> Iterator[bytes]:
     """The notification in parts that fit into NOTIFY; one that is too long becomes `everything`."""
     positions, chats = iter(notification.positions.items()), iter(notification.chats)
     work, everything = notification.work, notification.everything

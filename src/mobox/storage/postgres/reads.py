@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any, Final
 
 from mobox.errors import ChatNotFound, InvalidCursor, LogDeleted, RunNotFound
 from mobox.events.entries import NO_ENTRIES, Entries
-from mobox.storage.chats import Chat, ChatPage, read_cursor, write_cursor
-from mobox.storage.encoding import EVENTS_PER_ROW
-from mobox.storage.log import Position, RawEntry, Run, RunId
+from mobox.storage.chats import Chat, ChatPage, read_cursor
+from mobox.storage.encoding import EVENTS_PER_ROW, decode_pieces
+from mobox.storage.log import PAGE, Position, RawEntry, Run, RunId
 from mobox.storage.postgres.database import NOW, Connection
-from mobox.storage.postgres.rows import CHAT, RUN, chat_of, entries_of, run_of
+from mobox.storage.tables import (
+    CHAT,
+    LATEST,
+    MOST,
+    RUN,
+    Row,
+    active_runs_of,
+    chat_of,
+    chat_page,
+    raw_entry_of,
+    run_of,
+)
 
 # Runs
+
+
+async def find_run(connection: Connection, run_id: str, lock: str = "") -> tuple[int, int, Run]:
+    """The numbers of a run and of its chat, and the run itself."""
+    row = await connection.fetchrow(f"{RUN} WHERE run.id = $1 {lock}", run_id)
+    if row is None:
+        raise RunNotFound(run_id)
+    return row[0], row[1], run_of(row)
 
 
 async def owned_run(
@@ -28,8 +48,11 @@ async def owned_run(
     raise LogDeleted(run_id) if is_deleted else RunNotFound(run_id)
 
 
+async def run(connection: Connection, owner: str, run_id: str) -> Run:
+    return (await owned_run(connection, owner, run_id))[1]
+
+
 async def runs_of_chat(connection: Connection, owner: str, chat_id: str) -> list[Run]:
-    """See `Chats.runs`."""
     find = "WHERE chat.id = $1 AND chat.owner = $2 ORDER BY run.n"
     found = await _runs(connection, find, chat_id, owner)
     if not found:
@@ -57,7 +80,6 @@ async def run_after(
 
 
 async def busy_chats(connection: Connection, owner: str) -> set[str]:
-    """See `Chats.busy_chats`."""
     running = "SELECT chat.id FROM run JOIN chat ON chat.n = run.chat WHERE run.status = 'running'"
     return {row[0] for row in await connection.fetch(f"{running} AND owner = $1", owner)}
 
@@ -78,7 +100,7 @@ _EXPIRED: Final = f"""
 
 
 async def expired_runs(connection: Connection, now: int | None, lease_ms: int) -> list[Run]:
-    """See `Log.expired`. A process that could not renew a lease during an outage has not lost it.
+    """A process that could not renew a lease during an outage has not lost it.
 
     So leases do not expire before the database has been up for as long as a lease lasts.
     """
@@ -95,14 +117,12 @@ async def has_queued_runs(connection: Connection, now: int) -> bool:
 
 
 async def has_active_worker(connection: Connection, now: int) -> bool:
-    """See `Log.is_anybody_at_work`."""
     is_executed = "lease_owner IS NOT NULL AND lease_until > $1 AND tail_seq > 0"
     find = f"SELECT 1 FROM run WHERE status = 'running' AND {is_executed}"
     return bool(await connection.fetchval(f"SELECT EXISTS ({find})", now))
 
 
 async def stopping_runs(connection: Connection, holder: str) -> list[Run]:
-    """See `Log.stopping`."""
     is_stopping = "run.lease_owner = $1 AND run.stop_requested_at IS NOT NULL"
     return await _runs(
         connection, f"WHERE run.status = 'running' AND {is_stopping} ORDER BY run.n", holder
@@ -110,7 +130,6 @@ async def stopping_runs(connection: Connection, holder: str) -> list[Run]:
 
 
 async def runs_still_there(connection: Connection, run_ids: Collection[RunId]) -> dict[RunId, Run]:
-    """See `Log.still_there`."""
     found = await _runs(connection, "WHERE run.id = ANY($1)", [*run_ids])
     return {run.id: run for run in found}
 
@@ -129,8 +148,7 @@ async def positions(connection: Connection, run_ids: Sequence[RunId]) -> dict[Ru
     return {id_: Position(tail, status) for id_, tail, status in rows}
 
 
-_MOST: Final = 2**62
-_MOST_BYTES: Final = 256 * 1024
+_PAGE_BYTES: Final = 256 * 1024
 _PAGE: Final = f"""
 SELECT run.tail_seq, page.last_seq, page.count, page.first_id, page.ts, page.events
 FROM run LEFT JOIN LATERAL (
@@ -138,40 +156,54 @@ FROM run LEFT JOIN LATERAL (
     FROM event WHERE event.run = run.n AND event.last_seq > $2
         AND event.last_seq < $2 + $3::bigint + {EVENTS_PER_ROW}
         AND event.last_seq - event.count < $2 + $3::bigint
-) AS page ON page.before < {_MOST_BYTES}
+) AS page ON page.before < {_PAGE_BYTES}
 WHERE run.id = $1 ORDER BY page.last_seq
 """
 
 
 async def read_log(connection: Connection, run_id: RunId, after: int, limit: int) -> Entries:
-    """See `Log.read`. A page also has a limit in bytes: a slow reader holds no more."""
-    rows = await connection.fetch(_PAGE, run_id, max(-1, min(after, _MOST)), limit)
+    """A page also has a limit in bytes: a slow reader holds no more."""
+    rows = await connection.fetch(_PAGE, run_id, max(-1, min(after, MOST)), limit)
     if not rows:
         raise RunNotFound(run_id)
     if not 0 <= after <= rows[0][0]:
         raise InvalidCursor(after, rows[0][0])
     if rows[0][1] is None:
         return NO_ENTRIES
-    entries = entries_of([tuple(row)[1:] for row in rows])
+    entries = _entries_of([tuple(row)[1:] for row in rows])
     start = after + 1 - entries.first  # inside the first row, for a reader that starts there
     return entries[start : start + limit]
 
 
+def _entries_of(rows: Sequence[Row]) -> Entries:
+    """The entries of consecutive rows: last_seq, count, first_id, ts, events."""
+    pieces = decode_pieces(b",".join([row[4] for row in rows]))
+    return Entries(rows[-1][0], pieces, partial(_ids_of, rows), partial(_times_of, rows))
+
+
+def _ids_of(rows: Sequence[Row]) -> list[int]:
+    return [id_ for _, count, first, _, _ in rows for id_ in range(first, first + count)]
+
+
+def _times_of(rows: Sequence[Row]) -> list[int | None]:
+    return [ts for _, count, _, ts, _ in rows for _ in range(count)]
+
+
 async def raw_lines(
-    connection: Connection, run_id: RunId, after: int, limit: int
+    connection: Connection, run_id: RunId, after: int = 0, limit: int = PAGE
 ) -> list[RawEntry]:
-    """See `Log.raw_lines`."""
     find = """
     SELECT raw.n, line, first_seq, last_seq FROM raw JOIN run ON run.n = raw.run
     WHERE run.id = $1 AND raw.n > $2 ORDER BY raw.n LIMIT $3
     """
-    return [
-        RawEntry(n=n, line=line, first_seq=first_seq, last_seq=last_seq)
-        for n, line, first_seq, last_seq in await connection.fetch(find, run_id, after, limit)
-    ]
+    return list(map(raw_entry_of, await connection.fetch(find, run_id, after, limit)))
 
 
 # Chats
+
+
+async def chat(connection: Connection, owner: str, chat_id: str) -> Chat:
+    return (await find_chat(connection, owner, chat_id))[1]
 
 
 async def find_chat(
@@ -197,23 +229,18 @@ _ACTIVE: Final = f"""
 {RUN} WHERE run.chat = ANY($1) AND run.status != 'done' AND NOT run.superseded
 ORDER BY run.status = 'running', run.n
 """
-_LATEST: Final = (_MOST, 0)
 
 
 async def list_chats(
     connection: Connection, owner: str, before: str | None, limit: int, query: str
 ) -> ChatPage:
-    """See `Chats.chats`."""
-    updated_at, n = read_cursor(before, 2) if before is not None else _LATEST
+    updated_at, n = read_cursor(before, 2) if before is not None else LATEST
     values = (owner, updated_at, n, limit + 1, query.casefold())
     rows = await connection.fetch(_LIST, *values)
-    chats = tuple(map(chat_of, rows[:limit]))
-    more = write_cursor(chats[-1].updated_at, rows[limit - 1][0]) if len(rows) > limit else None
     active = await active_runs(connection, [row[0] for row in rows[:limit]])
-    return ChatPage(chats=chats, active=active, before=more)
+    return chat_page(rows, limit, active)
 
 
 async def active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
     """The running run of each chat; else its last waiting one."""
-    rows = await connection.fetch(_ACTIVE, chats)
-    return tuple({row[1]: run_of(row) for row in rows}.values())
+    return active_runs_of(await connection.fetch(_ACTIVE, chats))

@@ -1,4 +1,9 @@
-"""Deletes old data."""
+"""Deletes old data, and the rows of deleted logs: a chat goes at once, those in batches later.
+
+Rule 1: deleted logs are recorded, and every store looks for them: after it deleted a chat, and
+        once a minute. So those of a failed deletion, or of a process that died, are deleted, too.
+Rule 2: the request that deletes a chat does not wait for it, and does not get its result.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +19,6 @@ from mobox.storage.log import RunId
 from mobox.storage.postgres.database import Connection, Transaction
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.postgres.turns import delete_chat
-
-# Deferred deletion of logs: a chat is deleted at once, the rows of its logs in batches later.
-#
-# Rule 1: deleted logs are recorded, and every store looks for them: after it deleted a chat, and
-#         once a minute. So those of a failed deletion, or of a process that died, are deleted, too.
-# Rule 2: the request that deletes a chat does not wait for it, and does not get its result.
 
 log = logging.getLogger("mobox.storage")
 
@@ -94,10 +93,10 @@ class DeferredDeletes:
     async def settle(self) -> None:
         """Delete all of them, except those that another process is deleting."""
         async with self._at_work:
-            if not await self._sessions.ask(lambda connection: connection.fetchval(_ANY), "much"):
+            if not await self._sessions.query(lambda connection: connection.fetchval(_ANY), "much"):
                 return  # a check without a result starts no transaction
             place: _Place | None = None
-            while place := await self._sessions.write(partial(_go_on, place=place), "much"):
+            while place := await self._sessions.transaction(partial(_go_on, place=place), "much"):
                 pass
 
     async def close(self) -> None:
@@ -117,6 +116,8 @@ class DeferredDeletes:
                 async with asyncio.timeout(AGAIN):
                     await self._there_is_more.wait()
 
+
+# Old data
 
 _IDLE: Final = """
 SELECT n, updated_at, id, owner, ARRAY(SELECT id FROM run WHERE run.chat = chat.n ORDER BY run.n)
@@ -174,6 +175,5 @@ async def count_raw(
 
 
 async def forget_deleted(transaction: Transaction, deleted_before: int) -> int:
-    """See `Retention.forget_deleted`."""
     values = (deleted_before, FORGOTTEN_AT_ONCE)
     return int(await transaction.connection.fetchval(_FORGET, *values))

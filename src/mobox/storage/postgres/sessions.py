@@ -17,13 +17,12 @@ from typing import Final, TypeVar
 import asyncpg
 
 from mobox.errors import MoboxError, StorageError, StorageUnavailable
-from mobox.storage.postgres.backoff import Backoff, Steadiness
 from mobox.storage.postgres.database import (
     NOW,
     Connect,
     Connection,
     DatabaseClock,
-    is_again,
+    Retries,
     is_away,
 )
 from mobox.storage.read_slots import Effort, ReadSlots
@@ -36,6 +35,24 @@ _WHICH: Final = "SELECT pg_current_xact_id()::text"
 _STATUS: Final = "SELECT pg_xact_status($1::text::xid8)"
 _SURVIVED: Final = (MoboxError, asyncpg.PostgresError)
 """Errors after which a connection can be reused. After any other its state is unknown."""
+
+
+class Steadiness:
+    """Since when the database has been reachable, as seen by this process.
+
+    It counts from the start of the process, which may have started in the middle of an outage.
+    """
+
+    def __init__(self, seconds: Callable[[], float]) -> None:
+        self._seconds = seconds
+        self._broken_at = seconds()
+
+    def note_trouble(self) -> None:
+        """The database was unreachable; a slow expensive query alone does not count."""
+        self._broken_at = self._seconds()
+
+    def has_lasted(self, seconds: float) -> bool:
+        return self._seconds() - self._broken_at >= seconds
 
 
 class Sessions:
@@ -54,32 +71,32 @@ class Sessions:
         """A connection owned by the caller; also reads the database's clock."""
         connection = await self._connect()
         try:
-            self._clock.hear(await connection.fetchval(f"SELECT {NOW}"))
+            self._clock.set(await connection.fetchval(f"SELECT {NOW}"))
         except BaseException:
             connection.terminate()
             raise
         return connection
 
-    async def ask(self, work: Work[T], effort: Effort = "little") -> T:
+    async def query(self, work: Work[T], effort: Effort = "little") -> T:
         """The result of one statement, or of several that need no common snapshot."""
         return await self._insist(work, effort)
 
-    async def read(self, work: Work[T], effort: Effort = "little") -> T:
+    async def snapshot(self, work: Work[T], effort: Effort = "little") -> T:
         """The result of work that sees one snapshot."""
 
-        async def snapshot(connection: Connection) -> T:
+        async def read(connection: Connection) -> T:
             await connection.execute(_SNAPSHOT)
             result = await _or_roll_back(connection, work)
             await connection.execute("ROLLBACK")
             return result
 
-        return await self._insist(snapshot, effort)
+        return await self._insist(read, effort)
 
-    async def write(self, work: Work[T], effort: Effort = "little") -> T:
+    async def transaction(self, work: Work[T], effort: Effort = "little") -> T:
         """The result of work in one transaction, once it is committed."""
         sent: list[tuple[str, T]] = []
 
-        async def transaction(connection: Connection) -> T:
+        async def write(connection: Connection) -> T:
             sent.clear()
             await connection.execute("BEGIN")
             result = await _or_roll_back(connection, work)
@@ -90,7 +107,7 @@ class Sessions:
 
         while True:
             try:
-                return await self._insist(transaction, effort, lambda: bool(sent))
+                return await self._insist(write, effort, lambda: bool(sent))
             except _InDoubt:
                 ((name, result),) = sent
                 if await self._was_committed(name):
@@ -118,21 +135,20 @@ class Sessions:
             raise StorageUnavailable from error
 
     async def _keep_trying(self, work: Work[T], effort: Effort, is_sent: Callable[[], bool]) -> T:
-        waits = Backoff()
+        retries = Retries()
         while True:
             try:
                 return await self._try(work, effort)
             except Exception as error:
                 if is_away(error):
-                    waits.bear(is_away=True)
                     self.steadiness.note_trouble()
                     if is_sent():
                         raise _InDoubt from error
                 elif not isinstance(error, asyncpg.PostgresError):
                     raise
-                elif not is_again(error) or not waits.bear(is_away=False):
+                if not retries.allow(error):
                     raise StorageError(f"the database returned an error: {error}") from error
-            await waits.next()
+            await retries.wait()
 
     async def _try(self, work: Work[T], effort: Effort) -> T:
         with await self._slots.take(effort):
@@ -165,13 +181,13 @@ class Sessions:
 
     async def _was_committed(self, transaction: str) -> bool:
         """Whether a transaction was committed whose COMMIT got no reply."""
-        waits = Backoff()
+        retries = Retries()
         while True:
             with suppress(StorageUnavailable):
-                status = await self.ask(lambda c: c.fetchval(_STATUS, transaction))
+                status = await self.query(lambda c: c.fetchval(_STATUS, transaction))
                 if status != "in progress":
                     return bool(status == "committed")
-            await waits.next()
+            await retries.wait()
 
 
 class _InDoubt(Exception):

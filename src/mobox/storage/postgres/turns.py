@@ -8,28 +8,28 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
-from mobox.errors import ChatNotFound, Fenced, InvalidRequest, KeyReused, RunActive, RunNotFound
-from mobox.events.turn import Frontend, HistoryMessage, Request
+from mobox.errors import ChatNotFound, Fenced, InvalidRequest, RunActive, RunNotFound
+from mobox.events.turn import HistoryMessage, Request
 from mobox.storage.chats import BegunTurn, Chat, NamedRequest
 from mobox.storage.log import ClientRequest, Run, RunId
-from mobox.storage.postgres.database import Connection, Transaction
-from mobox.storage.postgres.reads import find_chat, owned_run
-from mobox.storage.postgres.rows import (
-    LOCKED,
+from mobox.storage.postgres.database import Connection, Transaction, storable
+from mobox.storage.postgres.messages import columns_of
+from mobox.storage.postgres.reads import find_chat, find_run, owned_run
+from mobox.storage.runs import claimed, queued, stop_requested, taken_over
+from mobox.storage.tables import (
+    CHANGING_COLUMNS,
     RUN,
-    columns_of,
-    find_run,
+    changing_values,
+    client_request_of,
+    encode_frontend,
     run_of,
-    save_run,
-    storable,
 )
-from mobox.storage.runs import claimed, queued, taken_over
 from mobox.storage.turns import (
     TurnPlan,
-    client_request_of,
+    check_repeated,
+    client_request,
     fingerprint,
     new_run_id,
     plan_turn,
@@ -38,7 +38,7 @@ from mobox.storage.turns import (
 
 # Clients' requests to runs: their names, where their answers start, and frontend data.
 
-_ADD: Final = "INSERT INTO asking (run, name, after_seq, frontend) VALUES ($1, $2, $3, $4)"
+_ADD_REQUEST: Final = "INSERT INTO asking (run, name, after_seq, frontend) VALUES ($1, $2, $3, $4)"
 _OF_A_RUN: Final = """
 SELECT name, after_seq, frontend FROM asking
 WHERE run = (SELECT n FROM run WHERE id = $1) ORDER BY n
@@ -48,42 +48,31 @@ SELECT asking.run, name, after_seq, frontend FROM asking JOIN run ON run.n = ask
 WHERE run.chat = $1 AND asking.name = $2 ORDER BY asking.n DESC LIMIT 1
 """
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Frontend).decode
 
-
-async def add(connection: Connection, run: int, request: ClientRequest) -> None:
+async def add_request(connection: Connection, run: int, request: ClientRequest) -> None:
     """Store a client's request to the run with this row number."""
-    frontend = None if request.frontend is None else _encode(request.frontend)
-    await connection.execute(_ADD, run, request.name, request.after, frontend)
+    values = (run, request.name, request.after, encode_frontend(request))
+    await connection.execute(_ADD_REQUEST, *values)
 
 
 async def note(transaction: Transaction, run_id: RunId, request: ClientRequest) -> None:
-    """See `Log.note`."""
     connection = transaction.connection
     n, _, _ = await find_run(connection, run_id, "FOR KEY SHARE OF run")
-    await add(connection, n, request)
+    await add_request(connection, n, request)
 
 
 async def asked(connection: Connection, run_id: RunId) -> list[ClientRequest]:
-    """See `Log.asked`."""
-    return [_request_of(*row) for row in await connection.fetch(_OF_A_RUN, run_id)]
+    return list(map(client_request_of, await connection.fetch(_OF_A_RUN, run_id)))
 
 
 async def named(connection: Connection, owner: str, chat_id: str, name: str) -> NamedRequest:
-    """See `Chats.named`."""
     chat, _ = await find_chat(connection, owner, chat_id)
     row = await connection.fetchrow(_OF_A_NAME, chat, name)
     if row is None:
         raise RunNotFound(name)
     n, *values = row
     run = run_of(await connection.fetchrow(f"{RUN} WHERE run.n = $1", n))
-    return NamedRequest(run, _request_of(*values))
-
-
-def _request_of(name: str | None, after: int, frontend: bytes | None) -> ClientRequest:
-    decoded = None if frontend is None else _decode(frontend)
-    return ClientRequest(name=name, after=after, frontend=decoded)
+    return NamedRequest(run, client_request_of(values))
 
 
 # Turns
@@ -92,7 +81,6 @@ def _request_of(name: str | None, after: int, frontend: bytes | None) -> ClientR
 async def begin_turn(
     transaction: Transaction, owner: str, request: Request, agent: str, framework: str
 ) -> BegunTurn:
-    """See `Chats.begin_turn`."""
     _check_names(request)
     connection = transaction.connection
     if (known := await _known_run(connection, owner, request)) is not None:
@@ -107,8 +95,8 @@ async def begin_turn(
     await _supersede(connection, [n for n, _ in live[plan.kept :]])
     n, run = await _add_run(transaction, chat, agent, framework)
     await _add_messages(transaction, chat, plan, n, run)
-    if (client_request := client_request_of(request)) is not None:
-        await add(connection, n, client_request)
+    if (named_request := client_request(request)) is not None:
+        await add_request(connection, n, named_request)
     if request.idempotency_key is not None:
         key = (owner, request.idempotency_key, fingerprint(request), n)
         await connection.execute("INSERT INTO idempotency_key VALUES ($1, $2, $3, $4)", *key)
@@ -132,8 +120,7 @@ async def _known_run(connection: Connection, owner: str, request: Request) -> Ru
     row = await connection.fetchrow(find, owner, key)
     if row is None:
         return None
-    if row[0] != fingerprint(request):
-        raise KeyReused(key)
+    check_repeated(key, row[0], request)
     return run_of(await connection.fetchrow(f"{RUN} WHERE run.n = $1", row[1]))
 
 
@@ -213,56 +200,62 @@ async def _add_messages(
 
 # Leases
 
+_LOCKED: Final = "FOR NO KEY UPDATE OF run"
+_SAVE_RUN: Final = f"""
+UPDATE run SET {", ".join(f"{name} = ${n}" for n, name in enumerate(CHANGING_COLUMNS, 2))}
+WHERE n = $1
+"""
+
 
 async def take_over(transaction: Transaction, run_id: RunId, epoch: int) -> Run:
-    """See `Log.take_over`."""
     n, before = await _written_run(transaction.connection, run_id, epoch)
     run = taken_over(before, epoch, transaction.lease, transaction.now)
-    await save_run(transaction.connection, n, run)
+    await _save_run(transaction.connection, n, run)
     return run
 
 
 async def queue(transaction: Transaction, run_id: RunId, epoch: int) -> None:
-    """See `Log.queue`."""
     n, before = await _written_run(transaction.connection, run_id, epoch)
-    await save_run(transaction.connection, n, queued(before, epoch, transaction.queued_until))
+    await _save_run(transaction.connection, n, queued(before, epoch, transaction.queued_until))
 
 
 _QUEUED: Final = f"""
 {RUN} WHERE run.status = 'running' AND run.lease_owner IS NULL AND run.lease_until > $1
     AND run.agent = ANY($2) AND chat.owner != ALL($3)
-ORDER BY run.lease_until, run.n LIMIT $4 {LOCKED} SKIP LOCKED
+ORDER BY run.lease_until, run.n LIMIT $4 {_LOCKED} SKIP LOCKED
 """
 
 
 async def claim(
     transaction: Transaction, agents: Collection[str], limit: int, sparing: Collection[str]
 ) -> list[Run]:
-    """See `Log.claim`. Skips runs that another process is about to claim."""
+    """Skips runs that another process is about to claim."""
     connection, now = transaction.connection, transaction.now
     rows = await connection.fetch(_QUEUED, now, list(agents), list(sparing), limit)
     mine = [(row[0], claimed(run_of(row), transaction.lease, now)) for row in rows]
     for n, run in mine:
-        await save_run(connection, n, run)
+        await _save_run(connection, n, run)
     return [run for _, run in mine]
+
+
+async def _save_run(connection: Connection, n: int, run: Run) -> None:
+    await connection.execute(_SAVE_RUN, n, *changing_values(run))
 
 
 async def _written_run(connection: Connection, run_id: RunId, epoch: int) -> tuple[int, Run]:
     try:
-        n, _, run = await find_run(connection, run_id, LOCKED)
+        n, _, run = await find_run(connection, run_id, _LOCKED)
     except RunNotFound as error:
         raise Fenced(run_id, epoch) from error
     return n, run
 
 
 async def request_stop(transaction: Transaction, owner: str, run_id: str) -> Run:
-    """See `Chats.request_stop`."""
-    n, run = await owned_run(transaction.connection, owner, run_id, LOCKED)
-    if run.status == "done" or run.stop_requested_at is not None:
-        return run
-    run = replace(run, stop_requested_at=transaction.now)
-    await save_run(transaction.connection, n, run)
-    return run
+    n, run = await owned_run(transaction.connection, owner, run_id, _LOCKED)
+    stopping = stop_requested(run, transaction.now)
+    if stopping is not run:
+        await _save_run(transaction.connection, n, stopping)
+    return stopping
 
 
 # Chats
@@ -276,7 +269,6 @@ SELECT id FROM gone
 
 
 async def rename_chat(transaction: Transaction, owner: str, chat_id: str, title: str) -> Chat:
-    """See `Chats.rename`."""
     connection = transaction.connection
     n, chat = await find_chat(connection, owner, chat_id, "FOR NO KEY UPDATE")
     change = "UPDATE chat SET title = $2, words = $3 WHERE n = $1"

@@ -23,11 +23,10 @@ from mobox.settings import Settings
 from mobox.storage.encoding import Append
 from mobox.storage.log import Run, RunId
 from mobox.storage.postgres.appends import WRITE, Found, Job, Outcome, Plan, Terms
-from mobox.storage.postgres.backoff import Backoff
-from mobox.storage.postgres.database import NOW, Connection, DatabaseClock, is_again, is_away
-from mobox.storage.postgres.rows import RUN, run_of
+from mobox.storage.postgres.database import NOW, Connection, DatabaseClock, Retries, is_away
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.runs import after_events
+from mobox.storage.tables import RUN, run_of
 
 log = logging.getLogger("mobox.storage")
 
@@ -152,7 +151,7 @@ class Writer:
 
     async def _insist(self, group: _Group) -> list[Outcome]:
         """Write the batches, however long it takes."""
-        waits = Backoff()
+        retries = Retries()
         while True:
             try:
                 async with asyncio.timeout(self._settings.busy_seconds):
@@ -160,13 +159,12 @@ class Writer:
             except Exception as error:
                 self._known.clear()
                 if is_away(error):
-                    waits.bear(is_away=True)
                     self._lose(error)
                 elif not isinstance(error, asyncpg.PostgresError):
                     raise
-                elif not is_again(error) or not waits.bear(is_away=False):
+                if not retries.allow(error):
                     return await self._one_by_one(group, error)
-            await waits.next()
+            await retries.wait()
 
     async def _write(self, group: _Group) -> list[Outcome]:
         connection = self._connection
@@ -185,7 +183,7 @@ class Writer:
     async def _renew_leases(self, connection: Connection) -> None:
         values = (self._clock.given, self._clock.lease_ms, self._holder)
         try:
-            self._clock.hear(await connection.fetchval(_RENEW, *values))
+            self._clock.set(await connection.fetchval(_RENEW, *values))
         except asyncpg.PostgresError as error:
             if is_away(error):
                 raise

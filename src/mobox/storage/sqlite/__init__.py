@@ -1,5 +1,299 @@
-"""A store in a SQLite file, with nothing to set up."""
+"""A store in a SQLite file: one thread writes, a few read, and the event loop is not blocked."""
 
-from mobox.storage.sqlite.storage import SqliteStorage
+from __future__ import annotations
 
-__all__ = ["SqliteStorage"]
+import asyncio
+import os
+import secrets
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from mobox.errors import StorageError, WriteRefused
+from mobox.events import LogEntry, StreamEvent
+from mobox.settings import Settings
+from mobox.storage.chats import Chat, ChatPage, History, IdleChat, MessagePage
+from mobox.storage.encoding import Appended, prepare
+from mobox.storage.following import Following, Page
+from mobox.storage.log import RawLine, Run, RunId
+from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
+from mobox.storage.read_slots import Effort, ReadSlots, Searches
+from mobox.storage.sqlite import keys as api_keys
+from mobox.storage.sqlite import messages as chat_messages
+from mobox.storage.sqlite import reads, retention, turns
+from mobox.storage.sqlite.appends import start_next_attempt
+from mobox.storage.sqlite.database import (
+    Checkpoints,
+    Connection,
+    Readers,
+    Transaction,
+    identity,
+    open_database,
+)
+from mobox.storage.sqlite.writer import Writer
+from mobox.storage.tables import MOST, Fold
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Query = Callable[Concatenate[Connection, P], T]
+Change = Callable[Concatenate[Transaction, P], T]
+Method = Callable[Concatenate["SqliteStorage", P], Coroutine[Any, Any, T]]
+
+_RUNS_AT_ONCE = 8
+"""Runs whose raw lines are deleted in one transaction: it blocks other processes' writes."""
+_PAUSE = 0.02
+"""Seconds between two of them, in which other processes can write."""
+
+
+def _query(function: Query[P, T]) -> Method[P, T]:
+    """The method that reads by this function, which needs no snapshot: it is one statement."""
+
+    async def method(store: SqliteStorage, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store._readers.query(function, *args, **kwargs)
+
+    return method
+
+
+def _snapshot(function: Query[P, T]) -> Method[P, T]:
+    """The method that reads by this function, in one snapshot."""
+
+    async def method(store: SqliteStorage, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store._readers.snapshot(function, *args, **kwargs)
+
+    return method
+
+
+def _change(function: Change[P, T]) -> Method[P, T]:
+    """The method that writes by this function: a job of the writer."""
+
+    async def method(store: SqliteStorage, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        done: T = await store._writer.submit(lambda t: function(t, *args, **kwargs))
+        return done
+
+    return method
+
+
+class SqliteStorage(Following):
+    """Stores everything in one file; open it with `SqliteStorage.open`."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        path: Path,
+        settings: Settings,
+        notifier: Notifier | None = None,
+    ) -> None:
+        super().__init__(settings.poll_seconds, notifier)
+        self._settings = settings
+        self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
+        self._writer = Writer(connection, settings, self._holder, self._publish_all)
+        self._readers = Readers(path, settings)
+        self._slots = ReadSlots(settings.readers)
+        self._searches = Searches()
+        self._checkpoints = Checkpoints(path, settings)
+        self._after_close = ExitStack()
+
+    @classmethod
+    async def open(
+        cls, path: Path, settings: Settings | None = None, way: NotifierFactory | None = None
+    ) -> Self:
+        """Open a database, created or migrated if necessary, in the running event loop."""
+        settings = settings or Settings()
+        connection = await asyncio.to_thread(open_database, path, settings)
+        try:
+            notifier = way(await asyncio.to_thread(identity, connection)) if way else None
+        except BaseException:
+            connection.close()
+            raise
+        return cls(connection, path, settings, notifier)
+
+    @classmethod
+    async def open_temporary(cls, settings: Settings | None = None) -> Self:
+        """Open a database that is deleted when it is closed, or at the end of the process."""
+        with ExitStack() as on_failure:
+            folder = on_failure.enter_context(TemporaryDirectory(prefix="mobox-"))
+            store = await cls.open(Path(folder) / "mobox.db", settings)
+            store._after_close = on_failure.pop_all()
+        return store
+
+    async def close(self) -> None:
+        await self._stop_polling()
+        await self._writer.close()
+        await self._stop_notifying()
+        await self._readers.close()
+        await asyncio.to_thread(self._checkpoints.close)
+        await asyncio.to_thread(self._after_close.close)
+
+    # Logs
+
+    async def append(
+        self,
+        run_id: RunId,
+        epoch: int,
+        events: Sequence[StreamEvent],
+        ts: int | None,
+        raw: Sequence[RawLine] = (),
+    ) -> list[LogEntry]:
+        appended: Appended = await self._writer.submit(prepare(run_id, epoch, events, ts, raw))
+        return appended.entries
+
+    async def next_attempt(
+        self, run_id: RunId, epoch: int, events: Sequence[StreamEvent], ts: int | None
+    ) -> Run:
+        return (await self._start_next_attempt(prepare(run_id, epoch, events, ts))).run
+
+    async def _read_ahead(self, run_id: RunId, after: int) -> list[Page]:
+        pages = await self._readers.query(reads.read_ahead, run_id, after)
+        return [page.entries for page in pages]
+
+    def _publish_all(self, outcomes: Iterable[object]) -> None:
+        self._checkpoints.note_commit()
+        super()._publish_all(outcomes)
+
+    _start_next_attempt = _change(start_next_attempt)
+    _positions = _query(reads.positions)
+    _read = _query(reads.read_log)
+    raw_lines = _snapshot(reads.raw_lines)
+    note = _change(turns.note)
+    asked = _snapshot(turns.asked)
+
+    # Leases
+
+    async def queue(self, run_id: RunId, epoch: int) -> None:
+        await self._queue(run_id, epoch)
+        self._notify(RunNotice(work=True))
+
+    async def claim(
+        self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
+    ) -> list[Run]:
+        if not await self._readers.snapshot(reads.has_queued_runs, self._settings.clock()):
+            return []  # frequent polls without a result do not block writers
+        return await self._claim(agents, limit, sparing)
+
+    async def has_active_worker(self) -> bool:
+        return await self._readers.snapshot(reads.has_active_worker, self._settings.clock())
+
+    async def expired(self) -> list[Run]:
+        return await self._readers.snapshot(reads.expired_runs, self._settings.clock())
+
+    async def stopping(self) -> list[Run]:
+        return await self._readers.snapshot(reads.stopping_runs, self._holder)
+
+    _queue = _change(turns.queue)
+    _claim = _change(turns.claim)
+    take_over = _change(turns.take_over)
+    still_there = _snapshot(reads.runs_still_there)
+
+    # Turns and runs
+
+    async def request_stop(self, owner: str, run_id: str) -> Run:
+        run = await self._request_stop(owner, run_id)
+        self._notify(RunNotice(work=True))
+        return run
+
+    begin_turn = _change(turns.begin_turn)
+    run = _snapshot(reads.run)
+    runs = _snapshot(reads.runs_of_chat)
+    _run_after = _snapshot(reads.run_after)
+    _latest_runs = _query(reads.latest_runs)
+    busy_chats = _snapshot(reads.busy_chats)
+    named = _snapshot(turns.named)
+    _request_stop = _change(turns.request_stop)
+
+    # Chats and messages
+
+    async def chats(
+        self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
+    ) -> ChatPage:
+        values = owner, before, limit, query
+        if not query:
+            return await self._readers.snapshot(reads.list_chats, *values)
+        async with self._searches.of(owner):
+            await self._catch_up(owner)
+            return await self._read_in_slot("search", lambda c: reads.list_chats(c, *values))
+
+    async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
+        chat, page = await self._read_page(owner, chat_id, None, limit or MOST)
+        return History(chat=chat, messages=page.messages, active=page.active, before=page.before)
+
+    async def messages(
+        self, owner: str, chat_id: str, before: str | None = None, limit: int = 50
+    ) -> MessagePage:
+        _, page = await self._read_page(owner, chat_id, before, limit)
+        return page
+
+    async def delete(self, owner: str, chat_id: str) -> None:
+        self._publish_deletion(await self._delete_chat(owner, chat_id), chat_id)
+
+    async def _read_in_slot(self, effort: Effort, read: Callable[[Connection], T]) -> T:
+        return await self._slots.run(effort, lambda: self._readers.snapshot(read))
+
+    async def _read_page(
+        self, owner: str, chat_id: str, before: str | None, limit: int
+    ) -> tuple[Chat, MessagePage]:
+        """Does not wait until folds are stored: a lost one is made again."""
+        values = owner, chat_id, before, limit
+        read = self._read_in_slot("much", lambda c: chat_messages.read_page(c, *values))
+        chat, page, folds = await read
+        for made in folds:
+            self._keep(made).add_done_callback(lambda kept: kept.cancelled() or kept.exception())
+        return chat, page
+
+    async def _catch_up(self, owner: str) -> None:
+        """Store the folds of messages that were never read; skips those the database rejects."""
+        after = 0
+        find = partial(chat_messages.folds_behind, owner=owner)
+        while made := await self._read_in_slot("much", partial(find, after=after)):
+            kept = await asyncio.gather(*map(self._keep, made), return_exceptions=True)
+            for outcome in kept:
+                if isinstance(outcome, StorageError) and not isinstance(outcome, WriteRefused):
+                    raise outcome  # the database cannot be written at all
+            after = made[-1].message
+
+    def _keep(self, made: Fold) -> asyncio.Future[None]:
+        return self._writer.submit(partial(chat_messages.store_fold, made=made))
+
+    chat = _snapshot(reads.chat)
+    rename = _change(turns.rename_chat)
+    _delete_chat = _change(turns.delete_chat)
+
+    # Retention
+
+    async def delete_idle(self, chat: IdleChat, since: int) -> bool:
+        gone = await self._delete_idle(chat, since)
+        if gone is not None:
+            self._publish_deletion(gone, chat.id)
+        return gone is not None
+
+    async def settle(self) -> None:
+        """A log is deleted with its chat, in one transaction."""
+
+    async def drop_raw(self, ended_before: int) -> int:
+        runs = await self._readers.snapshot(retention.runs_with_old_raw, ended_before)
+        dropped = 0
+        for start in range(0, len(runs), _RUNS_AT_ONCE):
+            some = runs[start : start + _RUNS_AT_ONCE]
+            drop = partial(retention.drop_raw, runs=some, ended_before=ended_before)
+            dropped += await self._writer.submit(drop)
+            await asyncio.sleep(_PAUSE)
+        return dropped
+
+    idle_chats = _snapshot(retention.idle_chats)
+    _delete_idle = _change(retention.delete_idle)
+    count_raw = _snapshot(retention.count_raw)
+    forget_deleted = _change(retention.forget_deleted)
+
+    # Keys
+
+    add_key = _change(api_keys.add_key)
+    find_key = _snapshot(api_keys.find_key)
+    keys = _snapshot(api_keys.all_keys)
+    keys_of = _snapshot(api_keys.keys_of)
+    revoke_key = _change(api_keys.revoke_key)
+    note_use = _change(api_keys.note_use)
+    forget_keys = _change(api_keys.forget_keys)
+    add_ticket = _change(api_keys.add_ticket)
+    take_ticket = _change(api_keys.take_ticket)

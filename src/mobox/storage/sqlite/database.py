@@ -1,23 +1,30 @@
-"""The database file: opens and migrates it."""
+"""The database file: opens and migrates it, and the threads and transactions that use it."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 from mobox.errors import StorageError
 from mobox.settings import Settings, now_ms
+from mobox.storage.retry import Backoff
 from mobox.storage.runs import Lease
-from mobox.storage.schema import Migration, check_version, read_migrations
+from mobox.storage.tables import Migration, check_version, read_migrations
 
-__all__ = ["Migration", "connect", "identity", "migrate", "migrations", "open_database"]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Connection = sqlite3.Connection
 
 _OLDEST_SQLITE = (3, 38, 0)  # the first with all of STRICT, RETURNING and JSON
 _CHECKPOINT_PAGES = 50_000  # 200 MB: a last resort, because a commit that copies takes long
@@ -34,7 +41,7 @@ def migrations() -> list[Migration]:
     return read_migrations(files("mobox.storage").joinpath("migrations"))
 
 
-def open_database(path: Path, settings: Settings) -> sqlite3.Connection:
+def open_database(path: Path, settings: Settings) -> Connection:
     """The writer's connection to a migrated database."""
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
@@ -61,7 +68,7 @@ def _make_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
 
 
-def connect(path: Path, settings: Settings) -> sqlite3.Connection:
+def connect(path: Path, settings: Settings) -> Connection:
     """A connection for use in any thread; transactions are started explicitly."""
     connection = sqlite3.connect(
         path,
@@ -77,21 +84,21 @@ def connect(path: Path, settings: Settings) -> sqlite3.Connection:
     return connection
 
 
-def _use_wal(connection: sqlite3.Connection, settings: Settings) -> None:
+def _use_wal(connection: Connection, settings: Settings) -> None:
     """Switch to WAL mode; retries, since this does not wait for locks as a transaction does."""
-    deadline = time.monotonic() + settings.busy_seconds
+    deadline, backoff = time.monotonic() + settings.busy_seconds, Backoff(0.01, 0.05)
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL").fetchall()
         except sqlite3.OperationalError:
             if time.monotonic() > deadline:
                 raise
-            time.sleep(0.01)
+            time.sleep(backoff.delay())
         else:
             return
 
 
-def migrate(connection: sqlite3.Connection, known: Sequence[Migration]) -> None:
+def migrate(connection: Connection, known: Sequence[Migration]) -> None:
     """Apply missing migrations; if one fails, it is rolled back and those before it stay."""
     connection.execute(_VERSIONS)
     newest = known[-1].version
@@ -106,7 +113,7 @@ def migrate(connection: sqlite3.Connection, known: Sequence[Migration]) -> None:
         connection.execute("COMMIT")
 
 
-def _version(connection: sqlite3.Connection, newest: int) -> int:
+def _version(connection: Connection, newest: int) -> int:
     (found,) = connection.execute("SELECT coalesce(max(version), 0) FROM migration").fetchone()
     return check_version(int(found), newest)
 
@@ -121,14 +128,14 @@ def _statements(sql: str) -> Iterator[str]:
             statement = ""
 
 
-def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
+def _apply(connection: Connection, migration: Migration) -> None:
     for statement in _statements(migration.sql):
         connection.execute(statement)
     applied = (migration.version, migration.name, now_ms())
     connection.execute("INSERT INTO migration VALUES (?, ?, ?)", applied)
 
 
-def identity(connection: sqlite3.Connection) -> str:
+def identity(connection: Connection) -> str:
     """A random database id, created on first use."""
     add = "INSERT INTO counter VALUES ('identity', ?) ON CONFLICT DO NOTHING"
     connection.execute(add, (secrets.randbits(63),))
@@ -137,15 +144,82 @@ def identity(connection: sqlite3.Connection) -> str:
     return f"{number:016x}"
 
 
-# One transaction of the writer: many jobs, each of which can fail alone.
+# Reading
+
+
+class Readers:
+    """Runs functions of a connection in threads, each of which has a connection of its own."""
+
+    def __init__(self, path: Path, settings: Settings) -> None:
+        self._path = path
+        self._settings = settings
+        self._threads = ThreadPoolExecutor(settings.readers, thread_name_prefix="mobox-reader")
+        self._local = threading.local()
+        self._connections: list[Connection] = []
+
+    async def snapshot(
+        self,
+        function: Callable[Concatenate[Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """The function's result in one snapshot."""
+        return await self._run(lambda: self._in_snapshot(lambda c: function(c, *args, **kwargs)))
+
+    async def query(
+        self,
+        function: Callable[Concatenate[Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """The result of a function of one statement, or of several that need no common snapshot."""
+        return await self._run(lambda: function(self._connection(), *args, **kwargs))
+
+    async def close(self) -> None:
+        """Wait for the running reads first."""
+        await asyncio.to_thread(self._threads.shutdown)
+        for connection in self._connections:
+            connection.close()
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        except sqlite3.Error as error:
+            raise StorageError(f"cannot read the database: {error}") from error
+
+    def _in_snapshot(self, function: Callable[[Connection], T]) -> T:
+        connection = self._connection()
+        connection.execute("BEGIN")
+        try:
+            return function(connection)
+        finally:
+            connection.execute("ROLLBACK")
+
+    def _connection(self) -> Connection:
+        connection: Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = connect(self._path, self._settings)
+            connection.execute("PRAGMA query_only = ON")
+            connection.create_function("says", 2, says, deterministic=True)
+            self._local.connection = connection
+            self._connections.append(connection)
+        return connection
+
+
+def says(text: str, query: str) -> bool:
+    """Whether a text contains the query, which is in lower case; a function of the database."""
+    return query in text.casefold()
+
+
+# Writing
 
 LAST_ID = "SELECT value FROM counter WHERE name = 'entry'"
 
 
 class Transaction:
-    """The context of a job: its connection, time, lease and new ids."""
+    """A transaction of many jobs, each of which can fail alone; it has their lease and new ids."""
 
-    def __init__(self, connection: sqlite3.Connection, settings: Settings, holder: str) -> None:
+    def __init__(self, connection: Connection, settings: Settings, holder: str) -> None:
         self.connection = connection
         self.settings = settings
         self.now = settings.clock()
@@ -192,17 +266,18 @@ class Transaction:
             self.connection.execute("ROLLBACK")
 
 
-# The thread that checkpoints the write-ahead log into the database file.
-#
-# SQLite would do it in the middle of a commit, which then takes 20 ms and more, and delays its
-# readers. Nothing depends on this thread: the writer checkpoints what it leaves.
+# Checkpointing
 
-_SECONDS = 0.25
+_CHECKPOINT_SECONDS = 0.25
 _RESTART_PAGES = 8000  # 32 MB: from here on the write-ahead log is restarted when possible
 
 
 class Checkpoints:
-    """Keeps the write-ahead log short while it is written."""
+    """A thread that copies the write-ahead log into the database file while it is written.
+
+    SQLite would do it in the middle of a commit, which then takes 20 ms and more, and delays its
+    readers. Nothing depends on this thread: the writer checkpoints what it leaves.
+    """
 
     def __init__(self, path: Path, settings: Settings) -> None:
         self._connection = connect(path, settings)
@@ -222,7 +297,7 @@ class Checkpoints:
         self._thread.join()
 
     def _serve(self) -> None:
-        while not self._closing.wait(_SECONDS):
+        while not self._closing.wait(_CHECKPOINT_SECONDS):
             self._written.wait()
             self._written.clear()
             self._checkpoint()

@@ -1,22 +1,42 @@
-"""Queries of runs, logs and lists of chats: each function sees one snapshot."""
+"""Queries of runs, logs and lists of chats, and of the rows that hold events."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
+
+import msgspec
 
 from mobox.errors import ChatNotFound, InvalidCursor, LogDeleted, RunNotFound
 from mobox.events import LogEntry
 from mobox.events.entries import NO_ENTRIES, Entries
-from mobox.storage.chats import Chat, ChatPage, read_cursor, write_cursor
+from mobox.storage.chats import Chat, ChatPage, read_cursor
+from mobox.storage.encoding import decode_pieces
 from mobox.storage.log import PAGE, Position, RawEntry, Run, RunId
-from mobox.storage.sqlite.rows import CHAT, RUN, chat_of, entries_of, run_of
-
-Connection = sqlite3.Connection
+from mobox.storage.sqlite.database import Connection
+from mobox.storage.tables import (
+    CHAT,
+    LATEST,
+    MOST,
+    RUN,
+    active_runs_of,
+    chat_of,
+    chat_page,
+    raw_entry_of,
+    run_of,
+)
 
 # Runs
+
+
+def find_run(connection: Connection, run_id: str) -> tuple[int, int, Run]:
+    """The numbers of a run and of its chat, and the run itself."""
+    row = connection.execute(f"{RUN} WHERE run.id = ?", (run_id,)).fetchone()
+    if row is None:
+        raise RunNotFound(run_id)
+    return row[0], row[1], run_of(row)
 
 
 def owned_run(connection: Connection, owner: str, run_id: str) -> tuple[int, Run]:
@@ -29,8 +49,11 @@ def owned_run(connection: Connection, owner: str, run_id: str) -> tuple[int, Run
     raise LogDeleted(run_id) if is_deleted else RunNotFound(run_id)
 
 
+def run(connection: Connection, owner: str, run_id: str) -> Run:
+    return owned_run(connection, owner, run_id)[1]
+
+
 def runs_of_chat(connection: Connection, owner: str, chat_id: str) -> list[Run]:
-    """See `Chats.runs`."""
     n, _ = find_chat(connection, owner, chat_id)
     return _runs(connection, "WHERE run.chat = ? ORDER BY run.n", n)
 
@@ -53,7 +76,6 @@ def run_after(connection: Connection, owner: str, chat_id: str, run_id: RunId | 
 
 
 def busy_chats(connection: Connection, owner: str) -> set[str]:
-    """See `Chats.busy_chats`."""
     running = "SELECT chat.id FROM run JOIN chat ON chat.n = run.chat WHERE run.status = 'running'"
     return {chat_id for (chat_id,) in connection.execute(f"{running} AND owner = ?", (owner,))}
 
@@ -67,7 +89,6 @@ def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[str, Ru
 
 
 def expired_runs(connection: Connection, now: int) -> list[Run]:
-    """See `Log.expired`."""
     is_over = "run.status = 'running' AND run.lease_until <= ?"
     return _runs(connection, f"WHERE {is_over} ORDER BY run.n", now)
 
@@ -80,20 +101,17 @@ def has_queued_runs(connection: Connection, now: int) -> bool:
 
 
 def has_active_worker(connection: Connection, now: int) -> bool:
-    """See `Log.is_anybody_at_work`."""
     is_executed = "lease_owner IS NOT NULL AND lease_until > ? AND tail_seq > 0"
     find = f"SELECT 1 FROM run WHERE status = 'running' AND {is_executed} LIMIT 1"
     return connection.execute(find, (now,)).fetchone() is not None
 
 
 def stopping_runs(connection: Connection, holder: str) -> list[Run]:
-    """See `Log.stopping`."""
     ours = "run.lease_owner = ? AND run.stop_requested_at IS NOT NULL"
     return _runs(connection, f"WHERE run.status = 'running' AND {ours} ORDER BY run.n", holder)
 
 
 def runs_still_there(connection: Connection, run_ids: Collection[RunId]) -> dict[RunId, Run]:
-    """See `Log.still_there`."""
     ids = json.dumps([*run_ids])
     found = _runs(connection, "WHERE run.id IN (SELECT value FROM json_each(?))", ids)
     return {run.id: run for run in found}
@@ -115,7 +133,6 @@ def positions(connection: Connection, run_ids: Sequence[RunId]) -> dict[RunId, P
 
 # A page is one statement that returns one row. Each fetched row releases the GIL, and with a busy
 # event loop this thread then waits up to 5 ms to get it back.
-_MOST = 2**62
 _AHEAD = "run = (SELECT n FROM found) AND last_seq > :after"
 _FIND_PAGE = f"""
 WITH
@@ -159,13 +176,16 @@ class _Page(NamedTuple):
 
     def entries(self) -> Entries:
         """Its entries, at least one."""
-        entries = entries_of(self.last_seq, *self.numbers, self.events)
+        counts, ids, times = self.numbers
+        pieces = decode_pieces(self.events)  # of all rows at once
+        entries = Entries(
+            self.last_seq, pieces, partial(ids_of, counts, ids), partial(times_of, counts, times)
+        )
         start = self.after + 1 - entries.first  # inside a row, for a reader that starts there
         return entries[start : start + self.limit]
 
 
 def read_log(connection: Connection, run_id: RunId, after: int, limit: int) -> Entries:
-    """See `Log.read`."""
     page = _read_page(connection, run_id, after, limit)
     return page.entries() if page is not None else NO_ENTRIES
 
@@ -188,7 +208,7 @@ def read_ahead(connection: Connection, run_id: RunId, after: int) -> list[_Page]
 
 def _read_page(connection: Connection, run_id: RunId, after: int, limit: int) -> _Page | None:
     """A page ends with the first row of big events: there is an index of those."""
-    values = {"run_id": run_id, "after": min(after, _MOST), "limit": limit, "most": _MOST}
+    values = {"run_id": run_id, "after": min(after, MOST), "limit": limit, "most": MOST}
     tail, last_seq, *numbers, events = connection.execute(_FIND_PAGE, values).fetchone()
     if tail is None:
         raise RunNotFound(run_id)
@@ -207,19 +227,47 @@ def iterate_log(connection: Connection, run_id: RunId) -> Iterator[LogEntry]:
         after = page[-1].seq
 
 
-def raw_lines(connection: Connection, run_id: RunId, after: int, limit: int) -> list[RawEntry]:
-    """See `Log.raw_lines`."""
+def raw_lines(
+    connection: Connection, run_id: RunId, after: int = 0, limit: int = PAGE
+) -> list[RawEntry]:
     find = """
     SELECT raw.n, line, first_seq, last_seq FROM raw JOIN run ON run.n = raw.run
     WHERE run.id = ? AND raw.n > ? ORDER BY raw.n LIMIT ?
     """
-    return [
-        RawEntry(n=n, line=line, first_seq=first_seq, last_seq=last_seq)
-        for n, line, first_seq, last_seq in connection.execute(find, (run_id, after, limit))
-    ]
+    return list(map(raw_entry_of, connection.execute(find, (run_id, after, limit))))
+
+
+# The rows of a page, as lists: their numbers of events, their ids and their times
+
+_decode_json: Callable[[str], Any] = msgspec.json.decode
+
+
+def ids_of(counts: str, ids: str) -> list[int]:
+    """The id of each event: of rows that have the first one's, or, where packed, all."""
+    return _of_each(counts, ids, lambda first, count: range(first, first + count))
+
+
+def times_of(counts: str, times: str) -> list[int | None]:
+    """The time of each event: of rows that have one for all, or, where packed, all."""
+    return _of_each(counts, times, lambda ts, count: [ts] * count)
+
+
+def _of_each(counts: str, rows: str, spread: Callable[[Any, int], Iterable[Any]]) -> list[Any]:
+    values: list[Any] = _decode_json(rows)
+    in_each: list[int] = _decode_json(counts)
+    for row in reversed([row for row, count in enumerate(in_each) if count > 1]):
+        value = values[row]
+        is_packed = isinstance(value, str)
+        each = _decode_json(f"[{value}]") if is_packed else spread(value, in_each[row])
+        values[row : row + 1] = each
+    return values
 
 
 # Chats
+
+
+def chat(connection: Connection, owner: str, chat_id: str) -> Chat:
+    return find_chat(connection, owner, chat_id)[1]
 
 
 def find_chat(connection: Connection, owner: str, chat_id: str) -> tuple[int, Chat]:
@@ -245,15 +293,13 @@ _ACTIVE = f"""
 {RUN} WHERE run.chat IN (SELECT value FROM json_each(?))
 AND run.status != 'done' AND run.superseded = 0 ORDER BY run.status = 'running', run.n
 """
-_LATEST = (2**62, 0)
 _ESCAPES = str.maketrans({character: "\\" + character for character in "\\%_"})
 
 
 def list_chats(
     connection: Connection, owner: str, before: str | None, limit: int, query: str
 ) -> ChatPage:
-    """See `Chats.chats`."""
-    updated_at, n = read_cursor(before, 2) if before is not None else _LATEST
+    updated_at, n = read_cursor(before, 2) if before is not None else LATEST
     values = {
         "owner": owner,
         "updated_at": updated_at,
@@ -264,16 +310,13 @@ def list_chats(
     }
     listed = f"{CHAT} {_LISTED.format(filter=_filter(query))}"
     rows = connection.execute(listed, values).fetchall()
-    chats = tuple(map(chat_of, rows[:limit]))
-    more = write_cursor(chats[-1].updated_at, rows[limit - 1][0]) if len(rows) > limit else None
     active = active_runs(connection, [row[0] for row in rows[:limit]])
-    return ChatPage(chats=chats, active=active, before=more)
+    return chat_page(rows, limit, active)
 
 
 def active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
     """The running run of each chat; else its last waiting one."""
-    rows = connection.execute(_ACTIVE, (json.dumps(chats),))
-    return tuple({row[1]: run_of(row) for row in rows}.values())
+    return active_runs_of(connection.execute(_ACTIVE, (json.dumps(chats),)).fetchall())
 
 
 def _filter(query: str) -> str:
@@ -281,8 +324,3 @@ def _filter(query: str) -> str:
     condition = _LIKE if query.isascii() else _CONTAINS
     found = _FOUND.format(title=condition.format("title"), content=condition.format("content"))
     return found if query else ""
-
-
-def says(text: str, query: str) -> bool:
-    """Whether a text contains the query, which is in lower case; a function of the database."""
-    return query in text.casefold()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 
 from mobox.storage.chats import FORGOTTEN_AT_ONCE, IdleChat
 from mobox.storage.log import RunId
-from mobox.storage.sqlite.database import Transaction
+from mobox.storage.sqlite.database import Connection, Transaction
 from mobox.storage.sqlite.turns import delete_chat
 
 _IDLE = """
@@ -33,8 +32,7 @@ DELETE FROM deleted_run WHERE id IN (SELECT id FROM deleted_run WHERE deleted_at
 """
 
 
-def idle_chats(connection: sqlite3.Connection, since: int) -> list[IdleChat]:
-    """See `Retention.idle_chats`."""
+def idle_chats(connection: Connection, since: int) -> list[IdleChat]:
     rows = connection.execute(f"{_IDLE} ORDER BY updated_at, n", (since,))
     return [
         IdleChat(id=id_, owner=owner, runs=tuple(map(RunId, json.loads(runs))))
@@ -50,7 +48,7 @@ def delete_idle(transaction: Transaction, chat: IdleChat, since: int) -> list[Ru
     return delete_chat(transaction, chat.owner, chat.id)
 
 
-def runs_with_old_raw(connection: sqlite3.Connection, ended_before: int) -> list[int]:
+def runs_with_old_raw(connection: Connection, ended_before: int) -> list[int]:
     """The runs whose raw lines are to be deleted."""
     return [n for (n,) in connection.execute(_WITH_RAW, (ended_before,))]
 
@@ -62,12 +60,10 @@ def drop_raw(transaction: Transaction, runs: Sequence[int], ended_before: int) -
 
 
 def forget_deleted(transaction: Transaction, deleted_before: int) -> int:
-    """See `Retention.forget_deleted`."""
     values = (deleted_before, FORGOTTEN_AT_ONCE)
     return transaction.connection.execute(_FORGET, values).rowcount
 
 
-def count_raw(connection: sqlite3.Connection, ended_before: int) -> int:
-    """See `Retention.count_raw`."""
+def count_raw(connection: Connection, ended_before: int) -> int:
     ((found,),) = connection.execute(_COUNT_RAW, (ended_before,)).fetchall()
     return int(found)

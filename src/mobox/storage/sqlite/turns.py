@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Collection
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
-from mobox.errors import ChatNotFound, Fenced, KeyReused, RunNotFound
-from mobox.events.turn import Frontend, HistoryMessage, Request
+from mobox.errors import ChatNotFound, Fenced, RunNotFound
+from mobox.events.turn import HistoryMessage, Request
 from mobox.storage.chats import BegunTurn, Chat, NamedRequest
 from mobox.storage.log import ClientRequest, Run, RunId
-from mobox.storage.runs import claimed, queued, taken_over
-from mobox.storage.sqlite.appends import check_none_runs
-from mobox.storage.sqlite.database import Transaction
-from mobox.storage.sqlite.reads import find_chat, owned_run
-from mobox.storage.sqlite.rows import RUN, find_run, run_of, save_run
+from mobox.storage.runs import claimed, queued, stop_requested, taken_over
+from mobox.storage.sqlite.appends import check_none_runs, save_run
+from mobox.storage.sqlite.database import Connection, Transaction
+from mobox.storage.sqlite.reads import find_chat, find_run, owned_run
+from mobox.storage.tables import RUN, client_request_of, encode_frontend, encode_json, run_of
 from mobox.storage.turns import (
     TurnPlan,
-    client_request_of,
+    check_repeated,
+    client_request,
     fingerprint,
     new_run_id,
     plan_turn,
@@ -30,7 +29,7 @@ from mobox.storage.turns import (
 
 # Clients' requests to runs: their names, where their answers start, and frontend data.
 
-_ADD = "INSERT INTO asking (run, name, after_seq, frontend) VALUES (?, ?, ?, ?)"
+_ADD_REQUEST = "INSERT INTO asking (run, name, after_seq, frontend) VALUES (?, ?, ?, ?)"
 _OF_A_RUN = """
 SELECT name, after_seq, frontend FROM asking
 WHERE run = (SELECT n FROM run WHERE id = ?) ORDER BY n
@@ -40,41 +39,33 @@ SELECT asking.run, name, after_seq, frontend FROM asking JOIN run ON run.n = ask
 WHERE run.chat = ? AND asking.name = ? ORDER BY asking.n DESC LIMIT 1
 """
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Frontend).decode
 
-
-def add(transaction: Transaction, run: int, request: ClientRequest) -> None:
+def add_request(transaction: Transaction, run: int, request: ClientRequest) -> None:
     """Store a client's request to the run with this row number."""
-    frontend = None if request.frontend is None else _encode(request.frontend).decode()
-    transaction.connection.execute(_ADD, (run, request.name, request.after, frontend))
+    frontend = encode_frontend(request)
+    text = None if frontend is None else frontend.decode()
+    transaction.connection.execute(_ADD_REQUEST, (run, request.name, request.after, text))
 
 
 def note(transaction: Transaction, run_id: RunId, request: ClientRequest) -> None:
-    """See `Log.note`."""
     n, _, _ = find_run(transaction.connection, run_id)
-    add(transaction, n, request)
+    add_request(transaction, n, request)
 
 
-def asked(connection: sqlite3.Connection, run_id: RunId) -> list[ClientRequest]:
-    """See `Log.asked`."""
-    return [_request_of(*row) for row in connection.execute(_OF_A_RUN, (run_id,))]
+def asked(connection: Connection, run_id: RunId) -> list[ClientRequest]:
+    return list(map(client_request_of, connection.execute(_OF_A_RUN, (run_id,))))
 
 
-def named(connection: sqlite3.Connection, owner: str, chat_id: str, name: str) -> NamedRequest:
-    """See `Chats.named`."""
+def named(connection: Connection, owner: str, chat_id: str, name: str) -> NamedRequest:
     chat, _ = find_chat(connection, owner, chat_id)
     row: Any = connection.execute(_OF_A_NAME, (chat, name)).fetchone()
     if row is None:
         raise RunNotFound(name)
     run = run_of(connection.execute(f"{RUN} WHERE run.n = ?", row[:1]).fetchone())
-    return NamedRequest(run, _request_of(*row[1:]))
+    return NamedRequest(run, client_request_of(row[1:]))
 
 
-def _request_of(name: str | None, after: int, frontend: str | None) -> ClientRequest:
-    decoded = None if frontend is None else _decode(frontend)
-    return ClientRequest(name=name, after=after, frontend=decoded)
-
+# Turns
 
 _ADD_RUN = """
 INSERT INTO run (
@@ -87,13 +78,9 @@ INSERT INTO message (chat, id, role, run, created_at, content, body) VALUES (?, 
 """
 
 
-# Turns
-
-
 def begin_turn(
     transaction: Transaction, owner: str, request: Request, agent: str, framework: str
 ) -> BegunTurn:
-    """See `Chats.begin_turn`."""
     if (known := _known_run(transaction, owner, request)) is not None:
         return BegunTurn(run=known, created=False)
     chat = _chat_for(transaction, owner, request)
@@ -103,8 +90,8 @@ def begin_turn(
     _supersede(transaction, [n for n, _ in live[plan.kept :]])
     n, run = _add_run(transaction, chat, agent, framework)
     _add_messages(transaction, chat, plan, n, run)
-    if (client_request := client_request_of(request)) is not None:
-        add(transaction, n, client_request)
+    if (named_request := client_request(request)) is not None:
+        add_request(transaction, n, named_request)
     if request.idempotency_key is not None:
         key = (owner, request.idempotency_key, fingerprint(request), n)
         transaction.connection.execute("INSERT INTO idempotency_key VALUES (?, ?, ?, ?)", key)
@@ -117,8 +104,7 @@ def _known_run(transaction: Transaction, owner: str, request: Request) -> Run | 
     row = transaction.connection.execute(find, (owner, key)).fetchone()
     if row is None or key is None:
         return None
-    if row[0] != fingerprint(request):
-        raise KeyReused(key)
+    check_repeated(key, row[0], request)
     found = transaction.connection.execute(f"{RUN} WHERE run.n = ?", (row[1],)).fetchone()
     return run_of(found)
 
@@ -163,7 +149,7 @@ def _add_messages(transaction: Transaction, chat: int, plan: TurnPlan, n: int, r
     added, now = plan.added, transaction.now
     rows: list[tuple[Any, ...]] = [(chat, run.id, "assistant", n, now, "", None)]
     if added is not None:
-        rows.insert(0, (chat, added.id, "user", None, now, added.text, _encode(added).decode()))
+        rows.insert(0, (chat, added.id, "user", None, now, added.text, encode_json(added).decode()))
     transaction.connection.executemany(_ADD_MESSAGE, rows)
 
 
@@ -171,7 +157,6 @@ def _add_messages(transaction: Transaction, chat: int, plan: TurnPlan, n: int, r
 
 
 def take_over(transaction: Transaction, run_id: RunId, epoch: int) -> Run:
-    """See `Log.take_over`."""
     n, before = _written_run(transaction.connection, run_id, epoch)
     run = taken_over(before, epoch, transaction.lease, transaction.now)
     save_run(transaction.connection, n, run)
@@ -179,7 +164,6 @@ def take_over(transaction: Transaction, run_id: RunId, epoch: int) -> Run:
 
 
 def queue(transaction: Transaction, run_id: RunId, epoch: int) -> None:
-    """See `Log.queue`."""
     n, before = _written_run(transaction.connection, run_id, epoch)
     run = queued(before, epoch, transaction.settings.queued_until())
     save_run(transaction.connection, n, run)
@@ -196,7 +180,6 @@ ORDER BY run.lease_until, run.n LIMIT ?
 def claim(
     transaction: Transaction, agents: Collection[str], limit: int, sparing: Collection[str]
 ) -> list[Run]:
-    """See `Log.claim`."""
     connection, now = transaction.connection, transaction.now
     values = (now, json.dumps([*agents]), json.dumps([*sparing]), limit)
     rows = connection.execute(_QUEUED, values).fetchall()
@@ -206,7 +189,7 @@ def claim(
     return [run for _, run in mine]
 
 
-def _written_run(connection: sqlite3.Connection, run_id: RunId, epoch: int) -> tuple[int, Run]:
+def _written_run(connection: Connection, run_id: RunId, epoch: int) -> tuple[int, Run]:
     try:
         n, _, run = find_run(connection, run_id)
     except RunNotFound as error:
@@ -215,20 +198,17 @@ def _written_run(connection: sqlite3.Connection, run_id: RunId, epoch: int) -> t
 
 
 def request_stop(transaction: Transaction, owner: str, run_id: str) -> Run:
-    """See `Chats.request_stop`."""
     n, run = owned_run(transaction.connection, owner, run_id)
-    if run.status == "done" or run.stop_requested_at is not None:
-        return run
-    run = replace(run, stop_requested_at=transaction.now)
-    save_run(transaction.connection, n, run)
-    return run
+    stopping = stop_requested(run, transaction.now)
+    if stopping is not run:
+        save_run(transaction.connection, n, stopping)
+    return stopping
 
 
 # Chats
 
 
 def rename_chat(transaction: Transaction, owner: str, chat_id: str, title: str) -> Chat:
-    """See `Chats.rename`."""
     n, chat = find_chat(transaction.connection, owner, chat_id)
     transaction.connection.execute("UPDATE chat SET title = ? WHERE n = ?", (title, n))
     return replace(chat, title=title)

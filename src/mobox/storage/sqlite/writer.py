@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from mobox.errors import MoboxError, StorageError, StorageUnavailable, WriteRefused
 from mobox.settings import Settings
 from mobox.storage.encoding import Append
+from mobox.storage.retry import Backoff
 from mobox.storage.sqlite.appends import append_all, append_one
 from mobox.storage.sqlite.database import Transaction
 
@@ -31,9 +32,10 @@ Work = Callable[[Transaction], Any]
 log = logging.getLogger("mobox.storage")
 
 _MOST_JOBS = 1000
-_LOCKED_SPACING = 0.05
+_LOCKED_DELAYS = (0.02, 0.1)
 _LEAST_SPACING = 0.00025
 _MOST_SPACING = 0.002
+_STOPPED = "the database writer has stopped"
 _RENEW = "UPDATE run SET lease_until = ? WHERE lease_owner = ? AND status = 'running'"
 
 # Errors that the data of one job can cause; any other is a bug and ends the thread.
@@ -93,7 +95,7 @@ class Writer:
         finally:
             self._is_open = False
             self._connection.close()
-            self._deliver(_all_fail(self._drain(), "the database writer has stopped"))
+            self._deliver(_all_fail(self._drain(), _STOPPED))
 
     def _next_jobs(self) -> list[_Job] | None:
         """The next jobs; an empty list to renew the leases, `None` to stop."""
@@ -126,18 +128,16 @@ class Writer:
 
     def _insist(self, jobs: Sequence[_Job]) -> None:
         """Commit the jobs; appends are retried however long another process writes."""
-        left = self._commit(jobs)
+        left, backoff = self._commit(jobs), Backoff(*_LOCKED_DELAYS)
         while left and self._is_open:
-            time.sleep(_LOCKED_SPACING)
+            time.sleep(backoff.delay())
             left = self._commit([*left, *self._drain()])
         self._deliver(_all_away(left))
 
     def _commit(self, jobs: Sequence[_Job]) -> list[_Job]:
         """Do the jobs in one transaction; return those to retry."""
         transaction = Transaction(self._connection, self._settings, self._holder)
-        outcomes = _all_fail(
-            jobs, "the database writer has stopped"
-        )  # if a bug ends the thread here
+        outcomes = _all_fail(jobs, _STOPPED)  # if a bug ends the thread here
         again: list[_Job] = []
         try:
             transaction.begin()

@@ -1,0 +1,194 @@
+"""What the tables of all databases have in common: migrations, columns, and values of rows.
+
+Rule 1: a migration is a numbered file that never changes once released; each is one transaction.
+Rule 2: a database written by a later version is not changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from importlib.resources.abc import Traversable
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from mobox.errors import DatabaseTooNew
+from mobox.events.message import Message
+from mobox.events.turn import Frontend, UserMessage
+from mobox.storage.chats import Chat, ChatPage, StoredMessage, write_cursor
+from mobox.storage.keys import ApiKey, Ticket
+from mobox.storage.log import ClientRequest, RawEntry, Run, RunId
+
+Row = Sequence[Any]
+
+encode_json: Final = msgspec.json.Encoder().encode
+
+# Migrations
+
+_FILE = re.compile(r"(\d{4})_(\w+)\.sql")
+
+
+class Migration(Struct, frozen=True):
+    """One step of the schema."""
+
+    version: int
+    name: str
+    sql: str
+
+
+def read_migrations(folder: Traversable) -> list[Migration]:
+    """All migrations of this version, in order."""
+    found = []
+    for file in folder.iterdir():
+        if match := _FILE.fullmatch(file.name):
+            sql = file.read_text(encoding="utf-8")
+            found.append(Migration(int(match[1]), match[2], sql))
+    return sorted(found, key=lambda migration: migration.version)
+
+
+def check_version(found: int, newest: int) -> int:
+    """The version found in a database; `DatabaseTooNew` if a later mobox wrote it."""
+    if found > newest:
+        raise DatabaseTooNew(found, newest)
+    return found
+
+
+# Runs and chats
+
+_RUN_COLUMNS = [name for name in Run.__struct_fields__ if name not in ("chat_id", "owner")]
+CHANGING_COLUMNS: Final = [
+    name for name in _RUN_COLUMNS if name not in ("id", "agent", "framework", "started_at")
+]
+
+RUN: Final = f"""
+SELECT run.n, run.chat, chat.id, chat.owner, {", ".join(f"run.{name}" for name in _RUN_COLUMNS)}
+FROM run JOIN chat ON chat.n = run.chat
+"""
+CHAT: Final = (
+    "SELECT chat.n, chat.id, chat.owner, chat.title, chat.created_at, chat.updated_at FROM chat"
+)
+
+MOST: Final = 2**62
+"""More than any number of a row or an entry, or a time."""
+LATEST: Final = (MOST, 0)
+"""The cursor of a list of chats at its beginning."""
+
+
+def run_of(row: Row) -> Run:
+    """The run of a row that `RUN` selects."""
+    _, _, chat_id, owner, *values = row
+    fields = dict(zip(_RUN_COLUMNS, values, strict=True))
+    fields["superseded"] = bool(fields["superseded"])
+    return Run(chat_id=chat_id, owner=owner, **fields)
+
+
+def changing_values(run: Run) -> list[Any]:
+    """The values of a run's `CHANGING_COLUMNS`."""
+    return [getattr(run, name) for name in CHANGING_COLUMNS]
+
+
+def chat_of(row: Row) -> Chat:
+    """The chat of a row that `CHAT` selects."""
+    _, id_, owner, title, created_at, updated_at = row
+    return Chat(id=id_, owner=owner, title=title, created_at=created_at, updated_at=updated_at)
+
+
+def active_runs_of(rows: Sequence[Row]) -> tuple[Run, ...]:
+    """The last run of each chat in rows that `RUN` selects."""
+    return tuple({row[1]: run_of(row) for row in rows}.values())
+
+
+def chat_page(rows: Sequence[Row], limit: int, active: tuple[Run, ...]) -> ChatPage:
+    """The page of rows that `CHAT` selects: one row more than `limit` means that there are more."""
+    chats = tuple(map(chat_of, rows[:limit]))
+    more = write_cursor(chats[-1].updated_at, rows[limit - 1][0]) if len(rows) > limit else None
+    return ChatPage(chats=chats, active=active, before=more)
+
+
+# Raw lines and clients' requests
+
+
+def raw_entry_of(row: Row) -> RawEntry:
+    n, line, first_seq, last_seq = row
+    return RawEntry(n=n, line=line, first_seq=first_seq, last_seq=last_seq)
+
+
+_decode_frontend = msgspec.json.Decoder(Frontend).decode
+
+
+def encode_frontend(request: ClientRequest) -> bytes | None:
+    return None if request.frontend is None else encode_json(request.frontend)
+
+
+def client_request_of(row: Row) -> ClientRequest:
+    """The request of a row with its name, the entry before its answer, and its frontend data."""
+    name, after, frontend = row
+    decoded = None if frontend is None else _decode_frontend(frontend)
+    return ClientRequest(name=name, after=after, frontend=decoded)
+
+
+# Messages: an assistant's is a fold of its run's log, made again where the log has grown.
+
+
+class Fold(Struct, frozen=True):
+    """A message made of a log's first `seq` entries; `message` is its row's number."""
+
+    message: int
+    seq: int
+    folded: Message
+
+    @property
+    def searched(self) -> str:
+        """The text that searches find: that of a complete message."""
+        return self.folded.content if self.folded.reason is not None else ""
+
+
+_decode_message = msgspec.json.Decoder(Message).decode
+_decode_user_message: Callable[[bytes | str], UserMessage] = msgspec.json.Decoder(
+    UserMessage
+).decode
+
+
+def cached_message(body: bytes | str | None) -> Message | None:
+    """The stored fold, unless another version stored it in another shape."""
+    try:
+        return _decode_message(body) if body is not None else None
+    except msgspec.ValidationError:
+        return None
+
+
+def user_message_of(id_: str, created_at: int, body: bytes | str) -> StoredMessage:
+    message = _decode_user_message(body)
+    return StoredMessage(id=id_, role="user", created_at=created_at, body=message)
+
+
+def answer_of(run_id: str, created_at: int, folded: Message) -> StoredMessage:
+    """The assistant's message: its id is that of its run."""
+    return StoredMessage(
+        id=run_id, role="assistant", created_at=created_at, body=folded, run_id=RunId(run_id)
+    )
+
+
+# Keys and tickets
+
+KEY_COLUMNS: Final = ApiKey.__struct_fields__
+KEY: Final = f"SELECT {', '.join(KEY_COLUMNS)} FROM api_key"
+TICKET_COLUMNS: Final = Ticket.__struct_fields__
+TAKE_TICKET: Final = "DELETE FROM ticket WHERE digest = {} RETURNING " + ", ".join(TICKET_COLUMNS)
+
+
+def key_of(row: Row) -> ApiKey:
+    """The key of a row that `KEY` selects; its scopes are a list, or words of a text."""
+    fields = dict(zip(KEY_COLUMNS, row, strict=True))
+    scopes = fields.pop("scopes")
+    return ApiKey(**fields, scopes=tuple(scopes.split() if isinstance(scopes, str) else scopes))
+
+
+def valid_ticket(row: Row | None, now: int) -> Ticket | None:
+    """The ticket of a row, unless there is none or it has expired."""
+    if row is None:
+        return None
+    ticket = Ticket(**dict(zip(TICKET_COLUMNS, row, strict=True)))
+    return ticket if ticket.expires_at > now else None
