@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mobox.capture.asking import Turn
     from mobox.capture.catalog import agent
     from mobox.library import Mobox, mount
-    from mobox.server.auth.authentication import Principal
+    from mobox.server.auth.principal import Principal
 
 __all__ = [
     "AgentError",
@@ -42,7 +42,7 @@ __version__ = "0.1.0"
 _LATER = {
     "Mobox": "mobox.library",
     "NormalizedToAISDK": "mobox.compat",
-    "Principal": "mobox.server.auth.authentication",
+    "Principal": "mobox.server.auth.principal",
     "SSEFormatter": "mobox.compat",
     "Turn": "mobox.capture.asking",
     "agent": "mobox.capture.catalog",

@@ -14,8 +14,8 @@ from starlette.requests import Request
 
 from clocks import Clock
 from mobox.capture.catalog import Catalog
-from mobox.server.ops.health import OperationsRoutes
-from mobox.server.ops.metrics import Registry
+from mobox.server.health import ready
+from mobox.server.metrics import Registry
 from mobox.storage import Storage
 from mobox.storage.postgres import PostgresStorage
 from mobox.supervisor import Supervisor
@@ -93,8 +93,8 @@ async def test_who_asks_whether_it_is_ready_does_not_hide_that_the_machine_slept
     assert await given_up(store) == [silent.id]
     monkeypatch.setattr(time, "clock_gettime", lambda which: since_boot(which) + 3600)
     supervisor = Supervisor(store, Catalog([]), tmp_path)
-    operations = OperationsRoutes(Probed(store, supervisor, Registry()))
-    assert (await operations.ready(Request({"type": "http"}))).status_code == 200
+    probed = Probed(store, supervisor, Registry())
+    assert (await ready(Request({"type": "http"}), probed)).status_code == 200
     clock.now += 3_600_000
     assert await given_up(store) == []
     await store.close()

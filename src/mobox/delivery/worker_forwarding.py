@@ -51,13 +51,13 @@ class Line:
         self._reader = reader
         self._writer = writer
 
-    async def say(self, message: Any) -> None:
+    async def send(self, message: Any) -> None:
         """Send a message, with backpressure; raises `OSError` if the peer is gone."""
         data = msgspec.msgpack.encode(message)
         self._writer.write(_LENGTH.pack(len(data)) + data)
         await self._writer.drain()
 
-    async def hear(self) -> Any:
+    async def receive(self) -> Any:
         """Receive the next message; `None` at the end."""
         with suppress(asyncio.IncompleteReadError, OSError):
             (length,) = _LENGTH.unpack(await self._reader.readexactly(_LENGTH.size))
@@ -130,7 +130,7 @@ async def _forward(line: Line, scope: Scope, receive: Receive, send: Send) -> No
     sending = asyncio.create_task(_send_request(line, scope, receive))
     is_answered = False
     try:
-        while (message := await line.hear()) is not None:
+        while (message := await line.receive()) is not None:
             is_answered = is_answered or message["type"] == _ANSWERS[scope["type"]]
             await send(message)
         if not is_answered and not sending.done():
@@ -144,11 +144,11 @@ async def _forward(line: Line, scope: Scope, receive: Receive, send: Send) -> No
 async def _send_request(line: Line, scope: Scope, receive: Receive) -> None:
     """Forward everything that the client sends, until it disconnects."""
     with suppress(OSError):  # the reading side notices that the peer is gone
-        await line.say({name: scope[name] for name in _SCOPE if name in scope})
+        await line.send({name: scope[name] for name in _SCOPE if name in scope})
         is_connected = True
         while is_connected:
             message = await receive()
-            await line.say(message)
+            await line.send(message)
             is_connected = not message["type"].endswith(".disconnect")
 
 
@@ -157,14 +157,14 @@ async def _send_request(line: Line, scope: Scope, receive: Receive) -> None:
 
 async def _take(app: ASGIApp, line: Line) -> None:
     try:
-        scope = await line.hear()
+        scope = await line.receive()
         if scope is not None:
 
             async def receive() -> Message:
-                message: Message | None = await line.hear()
+                message: Message | None = await line.receive()
                 return _LEFT[scope["type"]] if message is None else message
 
             with suppress(OSError):  # the client has disconnected, or the forwarding process
-                await app(scope, receive, line.say)
+                await app(scope, receive, line.send)
     finally:
         line.close()

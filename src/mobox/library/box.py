@@ -28,7 +28,7 @@ from mobox.server.auth.authentication import Found, Hook
 from mobox.server.eventstream import frames
 from mobox.server.guard import WITHIN
 from mobox.server.services import Services
-from mobox.server.socketio.session_index import Format
+from mobox.server.session_index import Format
 from mobox.storage import Storage
 from mobox.storage.log import Run, pages
 from mobox.supervisor import Supervisor

@@ -14,8 +14,9 @@ from starlette.types import ASGIApp
 
 from mobox import __version__
 from mobox.formatters.bodies import Id
-from mobox.server.ag_ui.endpoint import AGUIRoutes
-from mobox.server.services import Services, json_response, owner_of, read_as
+from mobox.server.ag_ui import endpoint
+from mobox.server.auth.principal import owner_of
+from mobox.server.services import Services, json_response, read_as
 
 DEFAULT: Final = "default"
 """The agent name that a frontend uses where none is configured."""
@@ -45,37 +46,27 @@ class StopRun(Struct, rename="camel"):
     run_id: Id | None = None
 
 
-class CopilotKitRoutes:
-    """`/api/copilotkit` and what is below it."""
+async def info(_request: Request, services: Services) -> Response:
+    """List the agents; `default` is the one of requests that name none."""
+    agents = {
+        agent.id: AgentInfo(name=agent.name, description=agent.description)
+        for agent in services.supervisor.catalog
+    }
+    if agents:
+        unnamed = AgentInfo(name=DEFAULT, description="The default agent.")
+        agents = {DEFAULT: unnamed} | agents
+    return json_response(RuntimeInfo(agents=agents))
 
-    def __init__(self, services: Services) -> None:
-        self._catalog = services.supervisor.catalog
-        self._ag_ui = AGUIRoutes(services)
 
-    async def info(self, _request: Request) -> Response:
-        """List the agents; `default` is the one of requests that name none."""
-        agents = {
-            agent.id: AgentInfo(name=agent.name, description=agent.description)
-            for agent in self._catalog
-        }
-        if agents:
-            unnamed = AgentInfo(name=DEFAULT, description="The default agent.")
-            agents = {DEFAULT: unnamed} | agents
-        return json_response(RuntimeInfo(agents=agents))
+async def run(request: Request, services: Services) -> ASGIApp:
+    """A message or answers; the response streams the agent's output."""
+    agent, catalog = request.path_params["agent"], services.supervisor.catalog
+    is_alias = agent == DEFAULT and all(each.id != DEFAULT for each in catalog)
+    return await endpoint.answer(request, services, None if is_alias else agent)
 
-    async def run(self, request: Request) -> ASGIApp:
-        """A message or answers; the response streams the agent's output."""
-        agent = request.path_params["agent"]
-        is_alias = agent == DEFAULT and all(each.id != DEFAULT for each in self._catalog)
-        return await self._ag_ui.answer(request, None if is_alias else agent)
 
-    async def connect(self, request: Request) -> ASGIApp:
-        """The history of a thread, then its active run."""
-        return await self._ag_ui.connect(request)
-
-    async def stop(self, request: Request) -> Response:
-        """Stop a run; its readers see how it ends."""
-        body = await read_as(request, StopRun)
-        return await self._ag_ui.end(
-            owner_of(request), request.path_params["thread_id"], body.run_id
-        )
+async def stop(request: Request, services: Services) -> Response:
+    """Stop a run; its readers see how it ends."""
+    body = await read_as(request, StopRun)
+    thread_id = request.path_params["thread_id"]
+    return await endpoint.stop_thread(services, owner_of(request), thread_id, body.run_id)

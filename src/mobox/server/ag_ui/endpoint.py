@@ -28,22 +28,16 @@ from mobox.formatters.ag_ui import (
     snapshot,
     user_message,
 )
-from mobox.formatters.ag_ui.requests import RunInput, Said, read_input, request_of
+from mobox.formatters.ag_ui.requests import RunInput, read_input, request_of
 from mobox.formatters.ag_ui.snapshot import KnowingPages, PageState
 from mobox.formatters.bodies import Id
-from mobox.server.chat.service import ChatService, RunState
+from mobox.server.actions import RunState, active_of, latest_run, runs_so_far
+from mobox.server.auth.authentication import authenticator_of
+from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream, frames
-from mobox.server.runs.lookup import active_run, latest_run
-from mobox.server.services import (
-    Services,
-    counted,
-    json_response,
-    owner_of,
-    read_as,
-    read_json,
-)
+from mobox.server.services import Services, json_response, read_as, read_json
 from mobox.storage.chats import StoredMessage
-from mobox.storage.log import ClientRequest, Run
+from mobox.storage.log import ClientRequest
 from mobox.supervisor import Continued
 
 
@@ -54,111 +48,112 @@ class StopThread(Struct, rename="camel", kw_only=True):
     run_id: Id | None = None
 
 
-class AGUIRoutes:
-    """`/api/agui` and what is below it."""
+async def run(request: HttpRequest, services: Services) -> ASGIApp:
+    """A message or answers; the response streams the agent's output."""
+    return await answer(request, services, request.path_params.get("agent"))
 
-    def __init__(self, services: Services) -> None:
-        self._storage = services.storage
-        self._talk = ChatService(services.storage, services.supervisor)
-        self._heartbeats = services.heartbeats
 
-    async def run(self, request: HttpRequest) -> ASGIApp:
-        """A message or answers; the response streams the agent's output."""
-        return await self.answer(request, request.path_params.get("agent"))
+async def answer(request: HttpRequest, services: Services, agent: str | None) -> ASGIApp:
+    """The response of an agent; without `agent`, of the one that the request names."""
+    owner, body = owner_of(request), read_input(await read_json(request))
+    messages = await _messages(services, owner, body.thread_id)
+    bodies = (message.body for message in messages)
+    stored = {each.id: each.parts for each in bodies if isinstance(each, UserMessage)}
+    wanted = request_of(body, stored, request.headers.get("idempotency-key"))
+    if agent is not None:
+        wanted = replace(wanted, agent=agent)
+    continued = await authenticator_of(request).rate_limit.submit(
+        owner, wanted, lambda: _submit(services, owner, wanted)
+    )
+    if wanted.action is not Action.CONTINUE:  # an answer adds no message before the run
+        messages = await _messages(services, owner, body.thread_id)
+    return await _stream(services, body, continued, messages)
 
-    chat = run
 
-    async def connect(self, request: HttpRequest) -> ASGIApp:
-        """The history of a thread, then its active run.
+async def connect(request: HttpRequest, services: Services) -> ASGIApp:
+    """The history of a thread, then its active run.
 
-        With `replay=1`, the last run from its first event instead, for a client that has the
-        thread's messages but not that run's events.
-        """
-        owner, body = owner_of(request), read_input(await read_json(request))
-        run = await latest_run(self._storage, owner, body.thread_id)
-        if run is None:
-            return EventStream(_nothing(), self._heartbeats)
-        after = 0 if request.query_params.get("replay") == "1" else run.tail_seq
-        messages = await self._messages(owner, body.thread_id)
-        return await self._stream(body, Continued(run, after), messages)
+    With `replay=1`, the last run from its first event instead, for a client that has the
+    thread's messages but not that run's events.
+    """
+    owner, body = owner_of(request), read_input(await read_json(request))
+    latest = await latest_run(services.storage, owner, body.thread_id)
+    if latest is None:
+        return EventStream(_nothing(), services.heartbeats)
+    after = 0 if request.query_params.get("replay") == "1" else latest.tail_seq
+    messages = await _messages(services, owner, body.thread_id)
+    return await _stream(services, body, Continued(latest, after), messages)
 
-    async def stop(self, request: HttpRequest) -> Response:
-        """Stop a run; its readers see how it ends."""
-        body = await read_as(request, StopThread)
-        return await self.end(owner_of(request), body.thread_id, body.run_id)
 
-    connect_chat, stop_chat = connect, stop
+async def stop(request: HttpRequest, services: Services) -> Response:
+    """Stop a run; its readers see how it ends."""
+    body = await read_as(request, StopThread)
+    return await stop_thread(services, owner_of(request), body.thread_id, body.run_id)
 
-    async def answer(self, request: HttpRequest, agent: str | None) -> ASGIApp:
-        """The response of an agent; without `agent`, of the one that the request names."""
-        owner, body = owner_of(request), read_input(await read_json(request))
-        messages = await self._messages(owner, body.thread_id)
-        stored = _user_messages(messages)
-        wanted = request_of(body, stored, request.headers.get("idempotency-key"))
-        if agent is not None:
-            wanted = replace(wanted, agent=agent)
-        reading = await counted(request, wanted, lambda: self._begin(owner, wanted))
-        if wanted.action is not Action.CONTINUE:  # an answer adds no message before the run
-            messages = await self._messages(owner, body.thread_id)
-        return await self._stream(body, reading, messages)
 
-    async def end(self, owner: str, thread_id: str, name: str | None) -> Response:
-        """Stop the run that answers the request of that name, or the active one."""
-        await self._storage.chat(owner, thread_id)
-        run = await active_run(self._storage, owner, thread_id)
-        if run is None or not await self._answers(run, name):
+async def stop_thread(services: Services, owner: str, thread_id: str, name: str | None) -> Response:
+    """Stop the run that answers the request of that name, or the active one."""
+    storage = services.storage
+    await storage.chat(owner, thread_id)
+    active = active_of(await runs_so_far(storage, owner, thread_id))
+    if active is None:
+        return json_response(RunState(run_id=None))
+    if name not in (None, active.id):
+        requests = await storage.asked(active.id)
+        if not requests or requests[-1].name != name:
             return json_response(RunState(run_id=None))
-        return json_response(await self._talk.stop(owner, thread_id, run.id), 202)
+    return json_response(await services.actions.stop(owner, thread_id, active.id), 202)
 
-    # Which run
 
-    async def _answers(self, run: Run, name: str | None) -> bool:
-        """Whether the run is currently responding to the request of that name."""
-        requests = await self._storage.asked(run.id)
-        return name in (None, run.id) or (bool(requests) and requests[-1].name == name)
+# Which run
 
-    async def _begin(self, owner: str, wanted: Request) -> Continued:
-        if wanted.action is Action.REGENERATE and (again := await self._named(owner, wanted)):
+
+async def _submit(services: Services, owner: str, wanted: Request) -> Continued:
+    if wanted.action is Action.REGENERATE and (again := await _repeated(services, owner, wanted)):
+        return again
+    try:
+        return await services.actions.submit(owner, wanted)
+    except NotWaiting:
+        if again := await _repeated(services, owner, wanted):
             return again
-        try:
-            return await self._talk.say(owner, wanted)
-        except NotWaiting:
-            if again := await self._named(owner, wanted):
-                return again
-            raise
+        raise
 
-    async def _named(self, owner: str, wanted: Request) -> Continued | None:
-        """The run that already responds to this request, and the entry to read after."""
-        try:
-            found = await self._storage.named(owner, wanted.chat_id, wanted.name or "")
-        except NotFound:
-            return None
-        return Continued(found.run, found.asking.after)
 
-    # The response
+async def _repeated(services: Services, owner: str, wanted: Request) -> Continued | None:
+    """The run that already responds to this request, and the entry to read after."""
+    try:
+        found = await services.storage.named(owner, wanted.chat_id, wanted.name or "")
+    except NotFound:
+        return None
+    return Continued(found.run, found.asking.after)
 
-    async def _messages(self, owner: str, thread_id: str) -> tuple[StoredMessage, ...]:
-        try:
-            return (await self._storage.history(owner, thread_id)).messages
-        except ChatNotFound:
-            return ()
 
-    async def _stream(
-        self, body: RunInput, reading: Continued, messages: Iterable[StoredMessage]
-    ) -> EventStream:
-        run, after = reading.run, reading.after
-        profile = profile_for(body.protocol_version)
-        before = takewhile(lambda message: message.run_id != run.id, messages)
-        formatter = AGUIFormatter(
-            run.id,
-            profile,
-            thread_id=body.thread_id,
-            run_id=body.run_id,
-            history=_History([*before], profile),
-        )
-        knowing = KnowingPages(formatter, _states(await self._storage.asked(run.id)))
-        batches = frames(self._storage, run.id, knowing, after)
-        return EventStream(batches, self._heartbeats, {"x-mobox-run": run.id})
+# The response
+
+
+async def _messages(services: Services, owner: str, thread_id: str) -> tuple[StoredMessage, ...]:
+    try:
+        return (await services.storage.history(owner, thread_id)).messages
+    except ChatNotFound:
+        return ()
+
+
+async def _stream(
+    services: Services, body: RunInput, continued: Continued, messages: Iterable[StoredMessage]
+) -> EventStream:
+    run_id = continued.run.id
+    profile = profile_for(body.protocol_version)
+    before = takewhile(lambda message: message.run_id != run_id, messages)
+    formatter = AGUIFormatter(
+        run_id,
+        profile,
+        thread_id=body.thread_id,
+        run_id=body.run_id,
+        history=_History([*before], profile),
+    )
+    knowing = KnowingPages(formatter, _states(await services.storage.asked(run_id)))
+    batches = frames(services.storage, run_id, knowing, continued.after)
+    return EventStream(batches, services.heartbeats, {"x-mobox-run": run_id})
 
 
 class _History(Sequence[AGUIMessage]):
@@ -197,11 +192,6 @@ def _states(requests: Iterable[ClientRequest]) -> list[PageState]:
     pages = [(request.after, request.frontend) for request in requests]
     states = [PageState(after, page.state) for after, page in pages if page is not None]
     return [*dropwhile(lambda state: not state.value, states)]
-
-
-def _user_messages(messages: Iterable[StoredMessage]) -> Said:
-    bodies = (message.body for message in messages)
-    return {each.id: each.parts for each in bodies if isinstance(each, UserMessage)}
 
 
 def _format(message: StoredMessage, profile: str) -> list[AGUIMessage]:

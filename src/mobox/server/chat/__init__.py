@@ -1,1 +1,1 @@
-"""The chat routes: post a message, answer, stop, list and edit chats."""
+"""Chats over HTTP: talking to an agent with the AI SDK's client, and the list of chats."""

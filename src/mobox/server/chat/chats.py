@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from msgspec import UNSET, Meta, Struct
+from msgspec import UNSET, Meta, Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,8 +13,9 @@ from mobox.errors import InvalidRequest
 from mobox.events import JSON
 from mobox.events.message import Message
 from mobox.formatters.ai_sdk import DEFAULT, ui_message, ui_user_message
-from mobox.server.chat.post import formatter_profile
-from mobox.server.services import Services, json_response, owner_of, read_as
+from mobox.server.auth.principal import owner_of
+from mobox.server.chat.ai_sdk import requested_profile
+from mobox.server.services import Services, json_response, read_as
 from mobox.storage.chats import Chat, StoredMessage
 from mobox.storage.log import Run, Status
 
@@ -105,76 +106,71 @@ class AgentList(Struct, kw_only=True):
     agents: list[AgentRow]
 
 
-class ChatsRoutes:
-    """`/api/chats` and `/api/agents`."""
+async def list_chats(request: Request, services: Services) -> Response:
+    """The owner's chats."""
+    query = request.query_params.get("query", "")
+    if len(query) > LONGEST:
+        raise InvalidRequest("query", f"expected at most {LONGEST} characters, got {len(query)}")
+    before, limit = request.query_params.get("before"), _limit(request)
+    page = await services.storage.chats(owner_of(request), before, limit, query)
+    status = {run.chat_id: run.status for run in page.active}
+    chats = [
+        ListedChat(**structs.asdict(_row(chat)), status=status.get(chat.id)) for chat in page.chats
+    ]
+    return json_response(ChatList(chats=chats, before=page.before))
 
-    def __init__(self, services: Services) -> None:
-        self._storage = services.storage
-        self._supervisor = services.supervisor
 
-    async def find(self, request: Request) -> Response:
-        """The owner's chats."""
-        before = request.query_params.get("before")
-        page = await self._storage.chats(
-            owner_of(request), before, _limit(request), _query(request)
-        )
-        status = {run.chat_id: run.status for run in page.active}
-        chats = [_listed(chat, status.get(chat.id)) for chat in page.chats]
-        return json_response(ChatList(chats=chats, before=page.before))
+async def read_chat(request: Request, services: Services) -> Response:
+    """One chat with its messages and its active run, read in one snapshot."""
+    profile = requested_profile(request)
+    owner, chat_id = owner_of(request), request.path_params["chat_id"]
+    limit = _limit(request) if "limit" in request.query_params else None
+    history = await services.storage.history(owner, chat_id, limit)
+    runs = await services.storage.runs(owner, chat_id)
+    view = ChatView(
+        **structs.asdict(_row(history.chat)),
+        agent=runs[-1].agent if runs else None,
+        messages=[_ui(message, profile) for message in history.messages],
+        before=history.before,
+        active_run=_active(history.active),
+    )
+    return json_response(view)
 
-    async def get(self, request: Request) -> Response:
-        """One chat with its messages and its active run, read in one snapshot."""
-        profile = formatter_profile(request)
-        owner, chat_id = owner_of(request), request.path_params["chat_id"]
-        limit = _limit(request) if "limit" in request.query_params else None
-        history = await self._storage.history(owner, chat_id, limit)
-        runs = await self._storage.runs(owner, chat_id)
-        view = ChatView(
-            agent=runs[-1].agent if runs else None,
-            id=history.chat.id,
-            title=history.chat.title,
-            created_at=history.chat.created_at,
-            updated_at=history.chat.updated_at,
-            messages=[_ui(message, profile) for message in history.messages],
-            before=history.before,
-            active_run=_active(history.active),
-        )
-        return json_response(view)
 
-    async def messages(self, request: Request) -> Response:
-        """The last messages, or those before a cursor."""
-        profile = formatter_profile(request)
-        page = await self._storage.messages(
-            owner_of(request),
-            request.path_params["chat_id"],
-            request.query_params.get("before"),
-            _limit(request),
-        )
-        messages = [_ui(message, profile) for message in page.messages]
-        return json_response(
-            Messages(messages=messages, before=page.before, active_run=_active(page.active))
-        )
+async def read_messages(request: Request, services: Services) -> Response:
+    """The last messages of a chat, or those before a cursor."""
+    profile = requested_profile(request)
+    owner, chat_id = owner_of(request), request.path_params["chat_id"]
+    before, limit = request.query_params.get("before"), _limit(request)
+    page = await services.storage.messages(owner, chat_id, before, limit)
+    messages = [_ui(message, profile) for message in page.messages]
+    return json_response(
+        Messages(messages=messages, before=page.before, active_run=_active(page.active))
+    )
 
-    async def rename(self, request: Request) -> Response:
-        """Set a chat's title."""
-        title = (await read_as(request, Rename)).title.strip()
-        if not title:
-            raise InvalidRequest("title", "expected text, got only spaces")
-        chat_id = request.path_params["chat_id"]
-        return json_response(_row(await self._storage.rename(owner_of(request), chat_id, title)))
 
-    async def delete(self, request: Request) -> Response:
-        """Delete a chat, its runs and its agents' state."""
-        await self._supervisor.delete(owner_of(request), request.path_params["chat_id"])
-        return Response(status_code=204)
+async def rename_chat(request: Request, services: Services) -> Response:
+    """Set a chat's title."""
+    title = (await read_as(request, Rename)).title.strip()
+    if not title:
+        raise InvalidRequest("title", "expected text, got only spaces")
+    chat_id = request.path_params["chat_id"]
+    return json_response(_row(await services.storage.rename(owner_of(request), chat_id, title)))
 
-    async def agents(self, _request: Request) -> Response:
-        """List the agents that `agent` in a request may name."""
-        agents = [
-            AgentRow(id=agent.id, name=agent.name, description=agent.description)
-            for agent in self._supervisor.catalog
-        ]
-        return json_response(AgentList(agents=agents))
+
+async def delete_chat(request: Request, services: Services) -> Response:
+    """Delete a chat, its runs and its agents' state."""
+    await services.supervisor.delete(owner_of(request), request.path_params["chat_id"])
+    return Response(status_code=204)
+
+
+async def list_agents(_request: Request, services: Services) -> Response:
+    """The agents that `agent` in a request may name."""
+    agents = [
+        AgentRow(id=agent.id, name=agent.name, description=agent.description)
+        for agent in services.supervisor.catalog
+    ]
+    return json_response(AgentList(agents=agents))
 
 
 def _limit(request: Request) -> int:
@@ -185,26 +181,9 @@ def _limit(request: Request) -> int:
     return int(text)
 
 
-def _query(request: Request) -> str:
-    query = request.query_params.get("query", "")
-    if len(query) > LONGEST:
-        raise InvalidRequest("query", f"expected at most {LONGEST} characters, got {len(query)}")
-    return query
-
-
 def _row(chat: Chat) -> ChatRow:
     return ChatRow(
         id=chat.id, title=chat.title, created_at=chat.created_at, updated_at=chat.updated_at
-    )
-
-
-def _listed(chat: Chat, status: Status | None) -> ListedChat:
-    return ListedChat(
-        id=chat.id,
-        title=chat.title,
-        created_at=chat.created_at,
-        updated_at=chat.updated_at,
-        status=status,
     )
 
 

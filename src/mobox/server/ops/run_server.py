@@ -42,7 +42,7 @@ Caddy 120), so that they do not send a request on a connection that is just bein
 GOODBYE: Final = 1
 """Seconds that clients have to read the rest, once all runs have ended."""
 
-NEIGHBOURS: Final = 6
+PEERS: Final = 6
 """Seconds that peer processes have to end their runs for sockets connected through this one."""
 
 GONE: Final = 60
@@ -71,8 +71,8 @@ def serve(settings: Settings) -> int:
     return 0
 
 
-def _serve_together(settings: Settings, listener: socket.socket, mate: WorkerProcess) -> None:
-    run_loop(_serve(settings, listener, mate.ready, mate))
+def _serve_together(settings: Settings, listener: socket.socket, process: WorkerProcess) -> None:
+    run_loop(_serve(settings, listener, process.ready, process))
 
 
 def run_loop(work: Coroutine[Any, Any, None]) -> None:
@@ -96,10 +96,10 @@ async def _serve(
     settings: Settings,
     listener: socket.socket,
     announce: Callable[[], None],
-    mate: WorkerProcess | None = None,
+    process: WorkerProcess | None = None,
 ) -> None:
-    peers = PeerForwarder(mate.folder, mate.number) if mate is not None else None
-    async with open_services(settings, neighbours=peers) as services:
+    peers = PeerForwarder(process.folder, process.number) if process is not None else None
+    async with open_services(settings, peers=peers) as services:
         services.website.prepare()
         await _warn_about_keys(settings, services.storage)
         config = uvicorn.Config(
@@ -115,8 +115,8 @@ async def _serve(
             ws_per_message_deflate=False,
         )
         server = _Server(config, services, announce)
-        if mate is not None:
-            server.end_with(mate.parent)
+        if process is not None:
+            server.end_with(process.parent)
         await server.serve(sockets=[listener])
 
 
@@ -162,7 +162,7 @@ class _Server(uvicorn.Server):
         await self._supervisor.close()
         await self._sockets.finish(0 if self.force_exit else GOODBYE)
         await self._sockets.aclose()
-        await self._sockets.leave(0 if self.force_exit else NEIGHBOURS)
+        await self._sockets.leave(0 if self.force_exit else PEERS)
         self._loop.call_later(0 if self.force_exit else GOODBYE, self._hang_up)
         await super().shutdown(sockets)
 

@@ -12,6 +12,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 
 import uvicorn
 from msgspec import Struct
@@ -20,11 +21,11 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from mobox.server import health
 from mobox.server.app import metrics_of, open_supervisor
 from mobox.server.errors import exception_handlers
-from mobox.server.guard import Guard
-from mobox.server.ops.health import OperationsRoutes
-from mobox.server.ops.metrics import Registry
+from mobox.server.guard import Allowed, Guard
+from mobox.server.metrics import Registry
 from mobox.server.ops.run_server import (
     address_of,
     listen,
@@ -122,14 +123,10 @@ async def _serve(server: uvicorn.Server, listener: socket.socket) -> None:
 
 
 def _app(worker: _Worker, settings: Settings) -> ASGIApp:
-    operations = OperationsRoutes(worker)
-    routes = [
-        Route("/healthz", operations.health),
-        Route("/readyz", operations.ready),
-        Route("/metrics", operations.metrics),
-    ]
+    handlers = {"/healthz": health.alive, "/readyz": health.ready, "/metrics": health.metrics}
+    routes = [Route(path, partial(handler, process=worker)) for path, handler in handlers.items()]
     app = Starlette(routes=routes, exception_handlers=exception_handlers)
     # Probes from other machines, such as a kubelet's, use any address of this one.
     is_ours_alone = is_loopback(settings.health_host)
     hosts = (*settings.hosts, settings.health_host) if is_ours_alone else None
-    return Guard(app, hosts=hosts, origins=(), max_body=settings.max_body)
+    return Guard(app, Allowed(hosts=hosts, origins=(), max_body=settings.max_body))
