@@ -20,14 +20,11 @@ from mobox.delivery.sse import STREAM
 from mobox.formatters.ag_ui.requests import RunInput
 from mobox.formatters.ai_sdk import PROFILES
 from mobox.formatters.ai_sdk.requests import Body
-from mobox.server import health
+from mobox.server import ag_ui, ai_sdk, chats, health
 from mobox.server.actions import AnswerBody, RunState, StopBody
-from mobox.server.ag_ui import copilotkit
-from mobox.server.ag_ui import endpoint as ag_ui
 from mobox.server.auth import tickets
 from mobox.server.auth.authentication import AUTHENTICATOR, Authenticator
 from mobox.server.auth.principal import Principal
-from mobox.server.chat import ai_sdk, chats
 from mobox.server.eventstream import EventStream
 from mobox.server.openapi import Operation, Parameter, document
 from mobox.server.runs import events
@@ -272,22 +269,22 @@ _AG_UI: Final = (
     Route(
         method="GET",
         path="/api/copilotkit/info",
-        handler=copilotkit.info,
+        handler=ag_ui.copilotkit_info,
         scope="read",
         summary="List agents",
-        responses={200: copilotkit.RuntimeInfo},
+        responses={200: ag_ui.RuntimeInfo},
         tag="CopilotKit",
     ),
-    _run_route("/api/copilotkit/agent/{agent}/run", copilotkit.run, _ONE_AGENT, "CopilotKit"),
+    _run_route("/api/copilotkit/agent/{agent}/run", ag_ui.copilotkit_run, _ONE_AGENT, "CopilotKit"),
     _connect_route("/api/copilotkit/agent/{agent}/connect", "CopilotKit"),
     Route(
         method="POST",
         path="/api/copilotkit/agent/{agent}/stop/{thread_id}",
-        handler=copilotkit.stop,
+        handler=ag_ui.copilotkit_stop,
         scope="write",
         summary="Stop the agent",
         description=_STOP,
-        body=copilotkit.StopRun,
+        body=ag_ui.StopRun,
         example={},
         responses={200: RunState, 202: RunState},
         tag="CopilotKit",

@@ -1,4 +1,4 @@
-"""The routes of AG-UI clients; CopilotKit's routes call these.
+"""The routes of AG-UI clients, and the runtime API that CopilotKit's frontends expect around them.
 
 Rule 1: a thread is a chat, which clients of other protocols may use too.
 Rule 2: a response only reads a log: it may start late, twice or not at all, and the run continues.
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from functools import cached_property
 from itertools import dropwhile, takewhile
-from typing import overload
+from typing import Final, overload
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from mobox import __version__
 from mobox.errors import ChatNotFound, NotFound, NotWaiting
 from mobox.events.message import Message
 from mobox.events.turn import Action, Request, UserMessage
@@ -40,6 +41,33 @@ from mobox.storage.chats import StoredMessage
 from mobox.storage.log import ClientRequest
 from mobox.supervisor import Continued
 
+DEFAULT: Final = "default"
+"""The agent name that a frontend uses where none is configured."""
+
+
+class AgentInfo(Struct, rename="camel", kw_only=True):
+    """An agent as a frontend lists it."""
+
+    name: str
+    class_name: str = "Agent"
+    description: str = ""
+
+
+class RuntimeInfo(Struct, rename="camel", kw_only=True):
+    """The response to a frontend's first request."""
+
+    version: str = __version__
+    agents: dict[str, AgentInfo]
+    mode: str = "sse"
+    audio_file_transcription_enabled: bool = False
+    telemetry_disabled: bool = True
+
+
+class StopRun(Struct, rename="camel"):
+    """Which request of the thread to stop: a late stop must not end a newer one."""
+
+    run_id: Id | None = None
+
 
 class StopThread(Struct, rename="camel", kw_only=True):
     """Which run to stop: that of the request with this `runId`, else the active one."""
@@ -50,24 +78,7 @@ class StopThread(Struct, rename="camel", kw_only=True):
 
 async def run(request: HttpRequest, services: Services) -> ASGIApp:
     """A message or answers; the response streams the agent's output."""
-    return await answer(request, services, request.path_params.get("agent"))
-
-
-async def answer(request: HttpRequest, services: Services, agent: str | None) -> ASGIApp:
-    """The response of an agent; without `agent`, of the one that the request names."""
-    owner, body = owner_of(request), read_input(await read_json(request))
-    messages = await _messages(services, owner, body.thread_id)
-    bodies = (message.body for message in messages)
-    stored = {each.id: each.parts for each in bodies if isinstance(each, UserMessage)}
-    wanted = request_of(body, stored, request.headers.get("idempotency-key"))
-    if agent is not None:
-        wanted = replace(wanted, agent=agent)
-    continued = await authenticator_of(request).rate_limit.submit(
-        owner, wanted, lambda: _submit(services, owner, wanted)
-    )
-    if wanted.action is not Action.CONTINUE:  # an answer adds no message before the run
-        messages = await _messages(services, owner, body.thread_id)
-    return await _stream(services, body, continued, messages)
+    return await _respond(request, services, request.path_params.get("agent"))
 
 
 async def connect(request: HttpRequest, services: Services) -> ASGIApp:
@@ -88,24 +99,56 @@ async def connect(request: HttpRequest, services: Services) -> ASGIApp:
 async def stop(request: HttpRequest, services: Services) -> Response:
     """Stop a run; its readers see how it ends."""
     body = await read_as(request, StopThread)
-    return await stop_thread(services, owner_of(request), body.thread_id, body.run_id)
+    return await _stop_run(services, owner_of(request), body.thread_id, body.run_id)
 
 
-async def stop_thread(services: Services, owner: str, thread_id: str, name: str | None) -> Response:
-    """Stop the run that answers the request of that name, or the active one."""
-    storage = services.storage
-    await storage.chat(owner, thread_id)
-    active = active_of(await runs_so_far(storage, owner, thread_id))
-    if active is None:
-        return json_response(RunState(run_id=None))
-    if name not in (None, active.id):
-        requests = await storage.asked(active.id)
-        if not requests or requests[-1].name != name:
-            return json_response(RunState(run_id=None))
-    return json_response(await services.actions.stop(owner, thread_id, active.id), 202)
+# CopilotKit: its frontends need no runtime server of their own
 
 
-# Which run
+async def copilotkit_info(_request: HttpRequest, services: Services) -> Response:
+    """List the agents; `default` is the one of requests that name none."""
+    agents = {
+        agent.id: AgentInfo(name=agent.name, description=agent.description)
+        for agent in services.supervisor.catalog
+    }
+    if agents:
+        unnamed = AgentInfo(name=DEFAULT, description="The default agent.")
+        agents = {DEFAULT: unnamed} | agents
+    return json_response(RuntimeInfo(agents=agents))
+
+
+async def copilotkit_run(request: HttpRequest, services: Services) -> ASGIApp:
+    """A message or answers; the response streams the agent's output."""
+    agent, catalog = request.path_params["agent"], services.supervisor.catalog
+    is_alias = agent == DEFAULT and all(each.id != DEFAULT for each in catalog)
+    return await _respond(request, services, None if is_alias else agent)
+
+
+async def copilotkit_stop(request: HttpRequest, services: Services) -> Response:
+    """Stop a run; its readers see how it ends."""
+    body = await read_as(request, StopRun)
+    thread_id = request.path_params["thread_id"]
+    return await _stop_run(services, owner_of(request), thread_id, body.run_id)
+
+
+# Sending and stopping
+
+
+async def _respond(request: HttpRequest, services: Services, agent: str | None) -> ASGIApp:
+    """The response of an agent; without `agent`, of the one that the request names."""
+    owner, body = owner_of(request), read_input(await read_json(request))
+    messages = await _messages(services, owner, body.thread_id)
+    bodies = (message.body for message in messages)
+    stored = {each.id: each.parts for each in bodies if isinstance(each, UserMessage)}
+    wanted = request_of(body, stored, request.headers.get("idempotency-key"))
+    if agent is not None:
+        wanted = replace(wanted, agent=agent)
+    continued = await authenticator_of(request).rate_limit.submit(
+        owner, wanted, lambda: _submit(services, owner, wanted)
+    )
+    if wanted.action is not Action.CONTINUE:  # an answer adds no message before the run
+        messages = await _messages(services, owner, body.thread_id)
+    return await _stream(services, body, continued, messages)
 
 
 async def _submit(services: Services, owner: str, wanted: Request) -> Continued:
@@ -126,6 +169,20 @@ async def _repeated(services: Services, owner: str, wanted: Request) -> Continue
     except NotFound:
         return None
     return Continued(found.run, found.asking.after)
+
+
+async def _stop_run(services: Services, owner: str, thread_id: str, name: str | None) -> Response:
+    """Stop the run that answers the request of that name, or the active one."""
+    storage = services.storage
+    await storage.chat(owner, thread_id)
+    active = active_of(await runs_so_far(storage, owner, thread_id))
+    if active is None:
+        return json_response(RunState(run_id=None))
+    if name not in (None, active.id):
+        requests = await storage.asked(active.id)
+        if not requests or requests[-1].name != name:
+            return json_response(RunState(run_id=None))
+    return json_response(await services.actions.stop(owner, thread_id, active.id), 202)
 
 
 # The response

@@ -13,8 +13,8 @@ from mobox.errors import InvalidRequest
 from mobox.events import JSON
 from mobox.events.message import Message
 from mobox.formatters.ai_sdk import DEFAULT, ui_message, ui_user_message
+from mobox.server.ai_sdk import requested_profile
 from mobox.server.auth.principal import owner_of
-from mobox.server.chat.ai_sdk import requested_profile
 from mobox.server.services import Services, json_response, read_as
 from mobox.storage.chats import Chat, StoredMessage
 from mobox.storage.log import Run, Status
