@@ -212,9 +212,6 @@ class EventStream:
             logger.exception("event stream of run %s: closing failed", run_id)
 
 
-# A log as the bytes of one response.
-
-
 async def frames(
     log: Log, run_id: RunId, formatter: Formatter, after: int = 0
 ) -> AsyncIterator[bytes]:

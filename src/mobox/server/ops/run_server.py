@@ -62,7 +62,7 @@ def serve(settings: Settings) -> int:
         address = address_of(listener)
 
         def announce() -> None:
-            say(f"Mobox is at {address} (Ctrl+C to stop)")
+            print_line(f"Mobox is at {address} (Ctrl+C to stop)")
 
         if settings.workers > 1:
             work = partial(_serve_together, settings, listener)
@@ -158,7 +158,7 @@ class _Server(uvicorn.Server):
         self._announce()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        say_what_ends(self._supervisor.running)
+        print_stopping(self._supervisor.running)
         await self._supervisor.close()
         await self._sockets.finish(0 if self.force_exit else GOODBYE)
         await self._sockets.aclose()
@@ -179,14 +179,14 @@ class _Server(uvicorn.Server):
             connection.transport.abort()
 
 
-def say_what_ends(running: int) -> None:
+def print_stopping(running: int) -> None:
     """Print how many runs are being stopped, as that may take a while."""
     if running:
         runs = "1 run" if running == 1 else f"{running} runs"
-        say(f"Stopping {runs} (Ctrl+C again to stop at once)")
+        print_line(f"Stopping {runs} (Ctrl+C again to stop at once)")
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Print a line to stdout, which may be closed by now."""
     with suppress(OSError):
         sys.stdout.write(f"{line}\n")

@@ -29,9 +29,9 @@ from mobox.server.metrics import Registry
 from mobox.server.ops.run_server import (
     address_of,
     listen,
+    print_line,
+    print_stopping,
     run_loop,
-    say,
-    say_what_ends,
     set_up_logging,
 )
 from mobox.server.settings import Settings, is_loopback
@@ -59,9 +59,9 @@ async def _work(settings: Settings) -> None:
         served_health(settings, storage, supervisor),
     ):
         ending = _shutdown_event(supervisor)
-        say("Mobox worker is running (Ctrl+C to stop)")
+        print_line("Mobox worker is running (Ctrl+C to stop)")
         await ending.wait()
-        say_what_ends(supervisor.running)
+        print_stopping(supervisor.running)
         await supervisor.close()
 
 
@@ -107,7 +107,7 @@ async def served_health(
     with listen(settings.health_host, settings.health_port, "health_port") as listener:
         server = _Health(config)
         serving = asyncio.create_task(_serve(server, listener))
-        say(f"Health endpoint: {address_of(listener)}")
+        print_line(f"Health endpoint: {address_of(listener)}")
         try:
             yield
         finally:
