@@ -8,7 +8,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from msgspec import Struct
 from msgspec.structs import replace
 from starlette.requests import Request
 
@@ -16,7 +15,8 @@ from clocks import Clock
 from mobox.capture.catalog import Catalog
 from mobox.server.health import ready
 from mobox.server.metrics import Registry
-from mobox.storage import Storage
+from mobox.server.services import Process
+from mobox.server.settings import Settings
 from mobox.storage.postgres import PostgresStorage
 from mobox.supervisor import Supervisor
 from postgres_server import Databases, running_postgres
@@ -74,12 +74,6 @@ def check_that_it_says_so(http: httpx.Client, server: LiveServer) -> None:
     assert http.get(f"{server.url}/healthz").status_code == 200
 
 
-class Probed(Struct):
-    storage: Storage
-    supervisor: Supervisor
-    metrics: Registry
-
-
 async def test_who_asks_whether_it_is_ready_does_not_hide_that_the_machine_slept(
     postgres: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,8 +87,8 @@ async def test_who_asks_whether_it_is_ready_does_not_hide_that_the_machine_slept
     assert await given_up(store) == [silent.id]
     monkeypatch.setattr(time, "clock_gettime", lambda which: since_boot(which) + 3600)
     supervisor = Supervisor(store, Catalog([]), tmp_path)
-    probed = Probed(store, supervisor, Registry())
-    assert (await ready(Request({"type": "http"}), probed)).status_code == 200
+    process = Process(settings=Settings(), storage=store, supervisor=supervisor, metrics=Registry())
+    assert (await ready(Request({"type": "http"}), process)).status_code == 200
     clock.now += 3_600_000
     assert await given_up(store) == []
     await store.close()

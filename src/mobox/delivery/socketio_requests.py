@@ -201,19 +201,14 @@ async def _handle_request(
     leaving = asyncio.create_task(_left(receive))
     try:
         await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not answering.done():
-            await _part(engine, engine_socket)
+        if not answering.done():  # the client has disconnected before the response
+            if engine_socket is not None:
+                reason = engine.reason.TRANSPORT_CLOSE
+                await engine_socket.close(wait=False, abort=True, reason=reason)
             answering.cancel()
         await answering
     finally:
         leaving.cancel()
-
-
-async def _part(engine: Any, engine_socket: Any) -> None:
-    """The client has disconnected before the response: close its socket."""
-    if engine_socket is not None:
-        reason = engine.reason.TRANSPORT_CLOSE
-        await engine_socket.close(wait=False, abort=True, reason=reason)
 
 
 def _packets(body: bytes) -> list[str] | None:

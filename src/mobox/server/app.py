@@ -27,7 +27,7 @@ from mobox.server.eventstream import Heartbeats
 from mobox.server.guard import Allowed, Guard
 from mobox.server.metrics import Registry
 from mobox.server.routes import starlette_routes
-from mobox.server.services import Services
+from mobox.server.services import Process, Services
 from mobox.server.session_index import SessionIndex
 from mobox.server.settings import OWNER, Settings
 from mobox.server.socketio.sessions import Sessions
@@ -42,17 +42,21 @@ _WHERE_TO_STORE: Final = "set the database with database_url, --database-url or 
 
 
 @asynccontextmanager
-async def open_supervisor(
+async def open_process(
     settings: Settings, catalog: Catalog | None = None
-) -> AsyncIterator[tuple[Storage, Supervisor]]:
-    """Open the store and the supervisor; on exit stop the agents and close both."""
+) -> AsyncIterator[Process]:
+    """Open the store and the supervisor; on exit stop the agents and close both.
+
+    Without a catalog the agents are loaded from the folder in the settings.
+    """
     if settings.execute != "here":
         settings.check_shared("execute")
     _make_folder(settings.data)
     if catalog is None:
         catalog = _load_agents(settings)
     if settings.execute == "here":
-        _warn_of_missing_variables(catalog)
+        for problem in filter(None, (agent.lacks() for agent in catalog)):
+            log.warning("%s", problem)
     storage = await _open_storage(settings)
     most = settings.max_runs if settings.execute == "here" else 0
     limits = Limits(runs=most, runs_per_owner=settings.runs_per_owner, hold=settings.hold)
@@ -60,13 +64,17 @@ async def open_supervisor(
         async with Supervisor(
             storage, catalog, settings.data, limits=limits, default_agent=settings.agent
         ) as supervisor:
-            yield storage, supervisor
+            yield Process(
+                settings=settings,
+                storage=storage,
+                supervisor=supervisor,
+                metrics=_metrics(storage, supervisor),
+            )
     finally:
         await storage.close()
 
 
-def metrics_of(storage: Storage, supervisor: Supervisor) -> Registry:
-    """The metrics that servers and workers export."""
+def _metrics(storage: Storage, supervisor: Supervisor) -> Registry:
     metrics = Registry()
     metrics.gauge(
         "mobox_wake_ups",
@@ -102,12 +110,6 @@ def _load_agents(settings: Settings) -> Catalog:
     return catalog
 
 
-def _warn_of_missing_variables(catalog: Catalog) -> None:
-    for agent in catalog:
-        if problem := agent.lacks():
-            log.warning("%s", problem)
-
-
 async def _open_storage(settings: Settings) -> Storage:
     kept = StoreSettings(
         lease_seconds=settings.lease,
@@ -126,15 +128,12 @@ async def _open_storage(settings: Settings) -> Storage:
 async def open_services(
     settings: Settings, catalog: Catalog | None = None, peers: PeerForwarder | None = None
 ) -> AsyncIterator[Services]:
-    """Open everything that a server needs; on exit stop its agents and close it.
-
-    Without a catalog the agents are loaded from the folder in the settings.
-    """
-    async with open_supervisor(settings, catalog) as (storage, supervisor):
+    """Open everything that a server needs; on exit stop its agents and close it."""
+    async with open_process(settings, catalog) as process:
+        storage, metrics = process.storage, process.metrics
         heartbeats = Heartbeats()
         heartbeats.start()
-        metrics = metrics_of(storage, supervisor)
-        actions, index = ChatActions(storage, supervisor), SessionIndex(storage)
+        actions, index = ChatActions(storage, process.supervisor), SessionIndex(storage)
         sessions = Sessions(storage, actions, index, metrics)
         sockets = Sockets(sessions, max_bytes=settings.max_body, peers=peers)
         metrics.gauge(
@@ -151,10 +150,10 @@ async def open_services(
             yield Services(
                 settings=settings,
                 storage=storage,
-                supervisor=supervisor,
+                supervisor=process.supervisor,
+                metrics=metrics,
                 actions=actions,
                 heartbeats=heartbeats,
-                metrics=metrics,
                 website=Website(),
                 sockets=sockets,
                 index=index,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -10,10 +10,8 @@ from starlette.responses import Response
 
 from mobox.errors import StorageError
 from mobox.server.errors import NO_STORAGE
-from mobox.server.metrics import CONTENT_TYPE, Registry
-from mobox.server.services import json_response
-from mobox.storage import Storage
-from mobox.supervisor import Supervisor
+from mobox.server.metrics import CONTENT_TYPE
+from mobox.server.services import Process, json_response
 
 POLLING: Final = "notifications from other processes are down: polling the database every second"
 
@@ -25,23 +23,12 @@ class Health(Struct):
     problem: str | None = None
 
 
-class Operated(Protocol):
-    """The server or worker that is reported on."""
-
-    @property
-    def storage(self) -> Storage: ...
-    @property
-    def supervisor(self) -> Supervisor: ...
-    @property
-    def metrics(self) -> Registry: ...
-
-
-async def alive(_request: Request, process: Operated) -> Response:
+async def alive(_request: Request, process: Process) -> Response:
     """The process is alive."""
     return json_response(_health(process))
 
 
-async def ready(_request: Request, process: Operated) -> Response:
+async def ready(_request: Request, process: Process) -> Response:
     """Whether new runs can be started here."""
     if process.supervisor.closing:
         return json_response(Health("closing", "the server is shutting down"), 503)
@@ -52,11 +39,11 @@ async def ready(_request: Request, process: Operated) -> Response:
     return json_response(_health(process))
 
 
-async def metrics(_request: Request, process: Operated) -> Response:
+async def metrics(_request: Request, process: Process) -> Response:
     """Prometheus' text format."""
     return Response(process.metrics.render(), media_type=CONTENT_TYPE)
 
 
-def _health(process: Operated) -> Health:
+def _health(process: Process) -> Health:
     """Without notifications everything is up to a second slower, and nothing else."""
     return Health("degraded", POLLING) if process.storage.wake_ups == "down" else Health("ok")

@@ -39,7 +39,7 @@ class Error(msgspec.Struct, frozen=True):
     error: ErrorBody
 
 
-class Parameter(msgspec.Struct, frozen=True, kw_only=True):
+class Parameter(msgspec.Struct, frozen=True):
     """An optional parameter in the query or in a header."""
 
     name: str

@@ -40,11 +40,11 @@ class Route(Operation, frozen=True, kw_only=True):
 
 
 _PROFILE: Final = Parameter(
-    name="profile",
-    description=f"The client's version: {', '.join(PROFILES)} or document.",
+    "profile",
+    f"The client's version: {', '.join(PROFILES)} or document.",
 )
-_LIMIT: Final = Parameter(name="limit", type=int, description="Maximum number of items, 1 to 200.")
-_BEFORE: Final = Parameter(name="before", description="The `before` cursor of the previous page.")
+_LIMIT: Final = Parameter("limit", "Maximum number of items, 1 to 200.", type=int)
+_BEFORE: Final = Parameter("before", "The `before` cursor of the previous page.")
 
 _TALKING: Final = (
     Route(
@@ -59,7 +59,7 @@ _TALKING: Final = (
         "409 `run_active` with its `runId`.",
         parameters=(
             _PROFILE,
-            Parameter(name="Idempotency-Key", place="header", description="Makes retries safe."),
+            Parameter("Idempotency-Key", "Makes retries safe.", place="header"),
         ),
         body=Body,
         example={
@@ -78,8 +78,8 @@ _TALKING: Final = (
         description="From its start, then live. 204 if there is none.",
         parameters=(
             _PROFILE,
-            Parameter(name="run", description="The id of a run, which may have ended."),
-            Parameter(name="strict", description="1: respond with 204 to a run that just ended."),
+            Parameter("run", "The id of a run, which may have ended."),
+            Parameter("strict", "1: respond with 204 to a run that just ended."),
         ),
         responses={200: STREAM, 204: None},
         tag="Talking",
@@ -121,7 +121,7 @@ _CHATS: Final = (
         scope="read",
         summary="List chats",
         parameters=(
-            Parameter(name="query", description="Search text in titles and messages."),
+            Parameter("query", "Search text in titles and messages."),
             _BEFORE,
             _LIMIT,
         ),
@@ -205,11 +205,7 @@ def _run_route(path: str, handler: Handler, summary: str, tag: str) -> Route:
         "Only messages with new ids are added; the last message sent again regenerates its "
         "answer. Clients that send no `protocolVersion` get the events of versions before 1.0.",
         parameters=(
-            Parameter(
-                name="Idempotency-Key",
-                place="header",
-                description="Makes a retry safe; so does `runId`.",
-            ),
+            Parameter("Idempotency-Key", "Makes a retry safe; so does `runId`.", place="header"),
         ),
         body=RunInput,
         example={
@@ -233,8 +229,7 @@ def _connect_route(path: str, tag: str) -> Route:
         "`runId` are used. A thread that does not exist yet gives an empty stream.",
         parameters=(
             Parameter(
-                name="replay",
-                description="`1`: replay the last run from its first event instead of a snapshot.",
+                "replay", "`1`: replay the last run from its first event instead of a snapshot."
             ),
         ),
         body=RunInput,
@@ -291,25 +286,20 @@ _AG_UI: Final = (
     ),
 )
 
-_TICKET: Final = Parameter(
-    name="ticket", description="A ticket of `POST /api/tickets`, instead of a key."
-)
+_TICKET: Final = Parameter("ticket", "A ticket of `POST /api/tickets`, instead of a key.")
 """A route accepts tickets if its row lists this parameter."""
 
 _READING: Final = (
     Parameter(
-        name="after",
-        description="The cursor: the `id` of the last event that was read, `0` for the start; a "
+        "after",
+        "The cursor: the `id` of the last event that was read, `0` for the start; a "
         "`seq` alone is after all events of that entry.",
     ),
+    Parameter("live", "`sse`: stream until the run ends; `off`: only what is stored now."),
     Parameter(
-        name="live",
-        description="`sse`: stream until the run ends; `off`: only what is stored now.",
-    ),
-    Parameter(
-        name="Last-Event-ID",
+        "Last-Event-ID",
+        "Sent by `EventSource` when it reconnects; takes precedence over `after`.",
         place="header",
-        description="Sent by `EventSource` when it reconnects; takes precedence over `after`.",
     ),
 )
 _CURSORS: Final = (
@@ -341,11 +331,8 @@ _RUNS: Final = (
         summary="Read the events of a run, in any format",
         description=_CURSORS,
         parameters=(
-            Parameter(
-                name="format",
-                description="One of `/api/formats`; default `canonical`.",
-            ),
-            Parameter(name="profile", description="Default: the format's first profile."),
+            Parameter("format", "One of `/api/formats`; default `canonical`."),
+            Parameter("profile", "Default: the format's first profile."),
             *_READING,
             _TICKET,
         ),
@@ -362,10 +349,7 @@ _RUNS: Final = (
         "`lines` are the agent's raw lines, `{n, firstSeq, lastSeq, line}`, at the first entry "
         "that was parsed from them; `frames` are the entry's documents, by format.\n\n" + _CURSORS,
         parameters=(
-            Parameter(
-                name="format",
-                description="`name` or `name:profile`, separated by commas; default: all.",
-            ),
+            Parameter("format", "`name` or `name:profile`, separated by commas; default: all."),
             *_READING,
         ),
         responses={200: STREAM, 204: None},

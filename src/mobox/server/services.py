@@ -25,15 +25,20 @@ from mobox.supervisor import Supervisor
 T = TypeVar("T")
 
 
-class Services(Struct, frozen=True, kw_only=True):
-    """The parts of a server."""
+class Process(Struct, frozen=True, kw_only=True):
+    """The parts of every process that executes runs: a server or a worker."""
 
     settings: Settings
     storage: Storage
     supervisor: Supervisor
+    metrics: Registry
+
+
+class Services(Process, frozen=True, kw_only=True):
+    """The parts of a server."""
+
     actions: ChatActions
     heartbeats: Heartbeats
-    metrics: Registry
     website: Website
     sockets: Sockets
     index: SessionIndex

@@ -58,7 +58,8 @@ def principal_of(connection: HTTPConnection) -> Principal:
 
 def owner_of(connection: HTTPConnection) -> str:
     """The owner of the authenticated client."""
-    return principal_of(connection).owner
+    owner: str = connection.scope[PRINCIPAL].owner
+    return owner
 
 
 def problem_of(found: object) -> str | None:

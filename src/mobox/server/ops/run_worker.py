@@ -15,17 +15,15 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
 import uvicorn
-from msgspec import Struct
 from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from mobox.server import health
-from mobox.server.app import metrics_of, open_supervisor
+from mobox.server.app import open_process
 from mobox.server.errors import exception_handlers
 from mobox.server.guard import Allowed, Guard
-from mobox.server.metrics import Registry
 from mobox.server.ops.run_server import (
     address_of,
     listen,
@@ -34,8 +32,8 @@ from mobox.server.ops.run_server import (
     run_loop,
     set_up_logging,
 )
+from mobox.server.services import Process
 from mobox.server.settings import Settings, is_loopback
-from mobox.storage import Storage
 from mobox.supervisor import Supervisor
 
 log = logging.getLogger("mobox.server")
@@ -55,9 +53,10 @@ def work(settings: Settings) -> int:
 
 async def _work(settings: Settings) -> None:
     async with (
-        open_supervisor(settings) as (storage, supervisor),
-        served_health(settings, storage, supervisor),
+        open_process(settings) as process,
+        served_health(process),
     ):
+        supervisor = process.supervisor
         ending = _shutdown_event(supervisor)
         print_line("Mobox worker is running (Ctrl+C to stop)")
         await ending.wait()
@@ -81,12 +80,6 @@ def _shutdown_event(supervisor: Supervisor) -> asyncio.Event:
 # The health endpoint
 
 
-class _Worker(Struct, frozen=True):
-    storage: Storage
-    supervisor: Supervisor
-    metrics: Registry
-
-
 class _Health(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -95,14 +88,13 @@ class _Health(uvicorn.Server):
 
 
 @asynccontextmanager
-async def served_health(
-    settings: Settings, storage: Storage, supervisor: Supervisor
-) -> AsyncIterator[None]:
+async def served_health(process: Process) -> AsyncIterator[None]:
     """Serve health and metrics at a port of its own, until the worker ends."""
+    settings = process.settings
     if settings.health_port is None:
         yield
         return
-    app = _app(_Worker(storage, supervisor, metrics_of(storage, supervisor)), settings)
+    app = _health_app(process)
     config = uvicorn.Config(app, lifespan="off", access_log=False, log_config=None, ws="none")
     with listen(settings.health_host, settings.health_port, "health_port") as listener:
         server = _Health(config)
@@ -122,9 +114,10 @@ async def _serve(server: uvicorn.Server, listener: socket.socket) -> None:
         log.exception("the worker's health endpoint failed; its runs continue")
 
 
-def _app(worker: _Worker, settings: Settings) -> ASGIApp:
+def _health_app(process: Process) -> ASGIApp:
+    settings = process.settings
     handlers = {"/healthz": health.alive, "/readyz": health.ready, "/metrics": health.metrics}
-    routes = [Route(path, partial(handler, process=worker)) for path, handler in handlers.items()]
+    routes = [Route(path, partial(handler, process=process)) for path, handler in handlers.items()]
     app = Starlette(routes=routes, exception_handlers=exception_handlers)
     # Probes from other machines, such as a kubelet's, use any address of this one.
     is_ours_alone = is_loopback(settings.health_host)
