@@ -16,14 +16,13 @@ from mobox.delivery.socketio_packets import EventPayload, Flow
 from mobox.events import JSON, Done, InputRequest, Paused, Start
 from mobox.formatters.agent_event import AgentEventFormatter
 from mobox.server.runs.reader import Batch, RunReader
-from mobox.server.session_index import SessionIndex
+from mobox.server.session_index import Format, SessionIndex
 from mobox.server.socketio.reader import IndexedSession, Session, SessionBatch
 from mobox.server.socketio.sessions import Subscription
 from mobox.storage import MemoryStorage, Settings, Storage
-from mobox.storage.log import RunId
 from storage.conformance import BEGINNING, ENDING, begin, say, submit, words
 
-SESSION = Session("ann", "chat", "agent-event", None)
+SESSION = Session("ann", "chat", Format("agent-event"))
 ASKS = [Start(framework="demo"), InputRequest(id="q"), Paused(request_ids=("q",))]
 Indexes = list[tuple[int, str]]
 
@@ -131,10 +130,6 @@ class Taker:
                 count -= 1
 
 
-async def nothing_asked(run_id: RunId) -> tuple[InputRequest, ...]:
-    return ()
-
-
 async def test_who_was_told_a_run_keeps_nothing_of_it(store: Storage) -> None:
     run = await begin(store)
     await say(store, run, *BEGINNING, *words(*["word "] * 1000), *ENDING)
@@ -142,7 +137,7 @@ async def test_who_was_told_a_run_keeps_nothing_of_it(store: Storage) -> None:
     before = alive(*kinds)
     reading, taker = IndexedSession(store, SESSION, SessionIndex(store), -1), Taker()
     await reading.open()
-    subscription = Subscription(taker.socket, SESSION, reading, nothing_asked, indexed=True)
+    subscription = Subscription(taker.socket, SESSION, reading, store)
     subscription.start()
     await taker.take(1003)
     await subscription.drain()

@@ -167,11 +167,6 @@ class RunReader:
         """Whether the whole run was read."""
         return self._status == "done"
 
-    @property
-    def cursor(self) -> Cursor:
-        """The cursor after the last document, once all batches were taken."""
-        return self._cursor
-
     async def go_to(self, cursor: Cursor) -> None:
         """Seek to a cursor, before anything is sent; raises `InvalidCursor`."""
         await self._replay(cursor.seq)
@@ -208,7 +203,8 @@ class RunReader:
         self._seq = 0
         self._last: Documents = []  # the documents of entry `_seq`
         self._has_waited = False  # and a batch with `waits` was yielded
-        self._cursor = BEGINNING
+        self.cursor = BEGINNING
+        """After the last document, once all batches were taken."""
 
     async def _replay(self, through: int) -> None:
         """Format the log up to an entry without sending it."""
@@ -219,7 +215,7 @@ class RunReader:
         formatted = await self._formatter.format_all(entries)
         self._status = status_after(self._status, [entry.event for entry in entries])
         self._seq, self._last = entries[-1].seq, formatted[-1]
-        self._has_waited, self._cursor = False, Cursor(self._seq, len(self._last))
+        self._has_waited, self.cursor = False, Cursor(self._seq, len(self._last))
         return formatted
 
     async def _go_to_end(self, read: int) -> None:
@@ -234,7 +230,7 @@ class RunReader:
             self._begin()  # with a new formatter, whose response has not ended
             await self._replay(seq)
             self._resumes = True
-        self._cursor = Cursor(seq, before + len(ending))
+        self.cursor = Cursor(seq, before + len(ending))
 
     async def _next(self, live: bool) -> list[LogEntry]:
         limit = PAGE if live else min(PAGE, self._run.tail_seq - self._seq)
@@ -255,7 +251,7 @@ class RunReader:
             return []
         ending, sent = self._formatter.pause(), len(self._last)
         self._is_over = bool(ending)
-        self._cursor = Cursor(self._seq, sent + len(ending))
+        self.cursor = Cursor(self._seq, sent + len(ending))
         return _numbered(self._seq, ending, sent)
 
 

@@ -38,12 +38,7 @@ class Session(NamedTuple):
 
     owner: str
     id: str
-    format: str
-    profile: str | None
-
-    @property
-    def fmt(self) -> Format:
-        return Format(self.format, self.profile)
+    format: Format
 
 
 class SessionBatch(NamedTuple):
@@ -140,7 +135,7 @@ class IndexedSession(SessionReader):
         """Seek to the index; returns the active run. Raises `InvalidCursor`."""
         try:
             session = self._session
-            indexed = await self._index.of_session(session.owner, session.id, session.fmt)
+            indexed = await self._index.of_session(session.owner, session.id, session.format)
         except ChatNotFound:
             indexed = []
         runs = [each.run for each in indexed]
@@ -153,7 +148,7 @@ class IndexedSession(SessionReader):
         def make() -> ProtocolRunFormatter:
             self._formatter = AgentEventFormatter(
                 run.id,
-                self._session.profile or AgentEventFormatter.PROFILES[0],
+                self._session.format.profile or AgentEventFormatter.PROFILES[0],
                 session_id=run.chat_id,
                 user_id=run.owner,
                 first_event_index=self._first_index,
@@ -188,7 +183,7 @@ class FramedSession(SessionReader):
 
     def _reader(self, run: Run) -> RunReader:
         make = run_formatters(
-            run, [self._session.fmt], lambda made: ProtocolRunFormatter(*made), self._index
+            run, [self._session.format], lambda made: ProtocolRunFormatter(*made), self._index
         )
         return RunReader(self._storage, run, make)
 

@@ -21,17 +21,17 @@ from starlette.requests import HTTPConnection
 from mobox.delivery.socketio import Refusal, Socket
 from mobox.delivery.socketio_packets import EventPayload, SocketClosed
 from mobox.errors import InvalidRequest, MoboxError, NotFound, TooManySessions, UnknownProfile
-from mobox.events import JSON, InputRequest
+from mobox.events import JSON
 from mobox.formatters import profiles_of
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.formatters.bodies import convert, expected
 from mobox.server.actions import ChatActions, RunState
 from mobox.server.auth.authentication import authenticator_of, with_key
 from mobox.server.auth.connections import OpenConnection
-from mobox.server.auth.principal import owner_of, principal_of
+from mobox.server.auth.principal import principal_of
 from mobox.server.errors import OUR_FAULT, explain, explain_status
 from mobox.server.metrics import Registry
-from mobox.server.session_index import SessionIndex
+from mobox.server.session_index import Format, SessionIndex
 from mobox.server.socketio.messages import Answering, Join, Joined, Leave, Stop, Waiting, body_of
 from mobox.server.socketio.reader import (
     FramedSession,
@@ -41,15 +41,15 @@ from mobox.server.socketio.reader import (
     SessionReader,
 )
 from mobox.storage import Storage
-from mobox.storage.log import Run, RunId
+from mobox.storage.log import Run
 from mobox.supervisor.input_requests import input_requests_of
 
 AGENT_EVENTS: Final = "agent-event"
 MOST_SESSIONS: Final = 100
 """Maximum number of sessions that one socket may join."""
 
-PendingInputs = Callable[[RunId], Awaitable[tuple[InputRequest, ...]]]
-Handler = Callable[["Sessions", Socket, JSON], Awaitable[object]]
+Handler = Callable[["Sessions", Socket, str, JSON], Awaitable[object]]
+"""Gets the socket, the owner of its client, and the payload; returns the acknowledgement."""
 
 logger = logging.getLogger(__name__)
 encode = msgspec.json.Encoder().encode
@@ -114,8 +114,9 @@ class Sessions:
         error: dict[str, Any] | None = None
         try:
             scope, handler = self._handler(event, message)
-            principal_of(HTTPConnection(socket.scope)).check(scope)
-            answer = await handler(self, socket, message.payload)
+            principal = principal_of(HTTPConnection(socket.scope))
+            principal.check(scope)
+            answer = await handler(self, socket, principal.owner, message.payload)
         except SocketClosed:
             raise
         except MoboxError as problem:
@@ -145,14 +146,14 @@ class Sessions:
 
     # Reading
 
-    async def _join(self, socket: Socket, payload: JSON) -> Joined:
+    async def _join(self, socket: Socket, owner: str, payload: JSON) -> Joined:
         join = convert("", payload, Join)
         self._check_limit(socket, join.session_id)
-        session = _session(owner_of(HTTPConnection(socket.scope)), join)
-        indexed = session.format == AGENT_EVENTS
-        open_reader = self._open_indexed if indexed else self._open_framed
+        session = Session(owner, join.session_id, _format(join))
+        is_indexed = session.format.protocol == AGENT_EVENTS
+        open_reader = self._open_indexed if is_indexed else self._open_framed
         reader, active = await open_reader(session, join)
-        subscription = Subscription(socket, session, reader, self._pending_inputs, indexed)
+        subscription = Subscription(socket, session, reader, self._storage)
         await self._replace(socket, session.id, subscription)
         state = Joined.of(session.id, active)
         await socket.emit("session:joined", encode(state))
@@ -178,22 +179,19 @@ class Sessions:
 
     async def _open_indexed(self, session: Session, join: Join) -> tuple[SessionReader, Run | None]:
         if join.after is not None:
-            raise InvalidRequest("after", f"{session.format} resumes with lastEventIndex")
+            raise InvalidRequest("after", f"{session.format.protocol} resumes with lastEventIndex")
         last = -1 if join.last_event_index is None else join.last_event_index
         reader = IndexedSession(self._storage, session, self._index, last)
         return reader, await reader.open()
 
     async def _open_framed(self, session: Session, join: Join) -> tuple[SessionReader, Run | None]:
         if join.last_event_index is not None:
-            raise InvalidRequest("lastEventIndex", f"{session.format} resumes with after")
+            raise InvalidRequest("lastEventIndex", f"{session.format.protocol} resumes with after")
         reader, after = FramedSession(self._storage, session, self._index), join.after
         run_id, cursor = (after.run_id, after.cursor) if after is not None else (None, "")
         return reader, await reader.open(run_id, cursor)
 
-    async def _pending_inputs(self, run_id: RunId) -> tuple[InputRequest, ...]:
-        return (await input_requests_of(self._storage, run_id)).pending
-
-    async def _leave(self, socket: Socket, payload: JSON) -> dict[str, JSON]:
+    async def _leave(self, socket: Socket, _owner: str, payload: JSON) -> dict[str, JSON]:
         session_id = convert("", payload, Leave).session_id
         subscription = self._joined.get(socket, {}).pop(session_id, None)
         if subscription is not None:
@@ -202,23 +200,20 @@ class Sessions:
 
     # Messages, answers, stop
 
-    async def _submit(self, socket: Socket, payload: JSON) -> dict[str, JSON]:
-        body, key = body_of(payload)
-        connection, request = HTTPConnection(socket.scope), read_request(body, key)
-        owner = owner_of(connection)
-        continued = await authenticator_of(connection).rate_limit.submit(
+    async def _submit(self, socket: Socket, owner: str, payload: JSON) -> dict[str, JSON]:
+        request = read_request(*body_of(payload))
+        authenticator = authenticator_of(HTTPConnection(socket.scope))
+        continued = await authenticator.rate_limit.submit(
             owner, request, lambda: self._actions.submit(owner, request)
         )
         return {"runId": continued.run.id}
 
-    async def _stop(self, socket: Socket, payload: JSON) -> RunState:
+    async def _stop(self, _socket: Socket, owner: str, payload: JSON) -> RunState:
         stop = convert("", payload, Stop)
-        owner = owner_of(HTTPConnection(socket.scope))
         return await self._actions.stop(owner, stop.session_id, stop.run_id)
 
-    async def _answer(self, socket: Socket, payload: JSON) -> RunState:
+    async def _answer(self, _socket: Socket, owner: str, payload: JSON) -> RunState:
         answer = convert("", payload, Answering)
-        owner = owner_of(HTTPConnection(socket.scope))
         return await self._actions.answer(owner, answer.session_id, answer)
 
     HANDLERS: ClassVar[dict[str, tuple[str, Handler]]] = {
@@ -231,31 +226,27 @@ class Sessions:
     """By event: the scope that a key needs, and the handler."""
 
 
-def _session(owner: str, join: Join) -> Session:
-    """The session to read; raises `UnknownProtocol` or `UnknownProfile`."""
+def _format(join: Join) -> Format:
+    """The requested format; raises `UnknownProtocol` or `UnknownProfile`."""
     name = join.format or AGENT_EVENTS
     known = profiles_of(name)
     if join.profile is not None and join.profile not in known:
         raise UnknownProfile(join.profile, known)
-    return Session(owner, join.session_id, name, join.profile)
+    return Format(name, join.profile)
 
 
 class Subscription:
     """A session that a socket has joined: sends its events to the socket, in a task of its own."""
 
     def __init__(
-        self,
-        socket: Socket,
-        session: Session,
-        reader: SessionReader,
-        pending_inputs: PendingInputs,
-        indexed: bool,
+        self, socket: Socket, session: Session, reader: SessionReader, storage: Storage
     ) -> None:
         self._socket = socket
         self._session = session
         self._reader = reader
-        self._pending_inputs = pending_inputs
-        self._send = self._event if indexed else self._frame
+        self._storage = storage
+        is_indexed = session.format.protocol == AGENT_EVENTS
+        self._send = self._event if is_indexed else self._frame
         self._task: asyncio.Task[None] | None = None
         self.is_over = False
         """Whether it has stopped for good."""
@@ -313,8 +304,10 @@ class Subscription:
         about = encode({"sessionId": self._session.id, "runId": batch.run.id})[:-1]
         for cursor, document in batch.documents:
             await self._send(about, cursor, document)
-        if batch.waits and (requests := await self._pending_inputs(batch.run.id)):
-            waiting = Waiting.of(self._session.id, batch.run.id, requests)
+        if not batch.waits:
+            return
+        if pending := (await input_requests_of(self._storage, batch.run.id)).pending:
+            waiting = Waiting.of(self._session.id, batch.run.id, pending)
             await self._socket.emit("session:waiting", encode(waiting))
 
     async def _event(self, _about: bytes, _cursor: bytes, document: bytes) -> None:
