@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mobox.capture.callable import SdkObjects
     from mobox.capture.catalog import agent
     from mobox.library import Mobox, mount
-    from mobox.server.auth.authentication import Principal
+    from mobox.server.auth.principal import Principal
 
 __all__ = [
     "AgentError",
@@ -47,7 +47,7 @@ _moved.install()
 _LATER = {
     "Mobox": "mobox.library",
     "NormalizedToAISDK": "mobox.compat",
-    "Principal": "mobox.server.auth.authentication",
+    "Principal": "mobox.server.auth.principal",
     "SSEFormatter": "mobox.compat",
     "SdkObjects": "mobox.capture.callable",
     "Turn": "mobox.capture.asking",

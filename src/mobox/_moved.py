@@ -69,7 +69,7 @@ MOVED: dict[str, str | dict[str, tuple[str, str]]] = {
     },
     "mobox.server.authentication": "mobox.server.auth.authentication",
     "mobox.settings": "mobox.settings",
-    "mobox.server.session_index": "mobox.server.socketio.session_index",
+    "mobox.server.session_index": "mobox.server.session_index",
     "mobox.transcript": {"fold": (FORMATTING, "build_message")},
     "mobox.turn": "mobox.events.turn",
     "mobox.usage": {

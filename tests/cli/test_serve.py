@@ -16,8 +16,9 @@ from starlette.routing import Route
 
 from mobox.cli import main
 from mobox.errors import InvalidSetting
-from mobox.server.app import open_services, routes_of
+from mobox.server.app import open_services
 from mobox.settings import SETTINGS, Setting, Settings, read_settings, show_settings
+from server.app_client import routes_of
 from server.live_server import AGENTS, LIMIT, live_server, message, mobox
 
 VALUES = {

@@ -9,6 +9,7 @@ import pytest
 
 from mobox.delivery import socketio
 from mobox.delivery.socketio import OwnRooms, Socket, Sockets
+from mobox.delivery.socketio_packets import EventPayload
 from mobox.events import JSON
 
 
@@ -20,21 +21,21 @@ class Uncopied(dict[Any, Any]):
 
 
 class Nobody:
-    async def came(self, socket: Socket, auth: JSON) -> socketio.Refusal | None:
+    async def connect(self, socket: Socket, auth: JSON) -> socketio.Refusal | None:
         return None
 
-    async def heard(self, socket: Socket, event: str, said: socketio.EventPayload) -> object:
+    async def handle(self, socket: Socket, event: str, said: EventPayload) -> object:
         return None
 
-    async def left(self, socket: Socket) -> None:
+    async def disconnect(self, socket: Socket) -> None:
         pass
 
-    async def quiet(self) -> None:
+    async def drain(self) -> None:
         pass
 
 
 async def test_leaving_client_is_looked_up_at_its_process() -> None:
-    sockets = Sockets(Nobody(), most_bytes=1000)
+    sockets = Sockets(Nobody(), max_bytes=1000)
     manager = sockets._server.manager
     assert isinstance(manager, OwnRooms)
     manager.rooms["/"] = Uncopied()
@@ -50,7 +51,7 @@ async def test_leaving_client_is_looked_up_at_its_process() -> None:
 
 
 def test_no_packet_is_written_to_a_log(caplog: pytest.LogCaptureFixture) -> None:
-    sockets = Sockets(Nobody(), most_bytes=1000)
+    sockets = Sockets(Nobody(), max_bytes=1000)
     for logger in (sockets._server.logger, sockets._engine.logger):
         assert not logger.isEnabledFor(logging.WARNING)
         logger.error("a client said something odd")

@@ -6,7 +6,7 @@ import asyncio
 
 from starlette.types import Message
 
-from mobox.delivery.socketio_requests import hold_upgrade
+from mobox.delivery.socketio_requests import handle_upgrade
 
 
 async def test_handler_is_cancelled_while_a_client_sends() -> None:
@@ -24,6 +24,6 @@ async def test_handler_is_cancelled_while_a_client_sends() -> None:
     async def send(_: Message) -> None:
         await asyncio.sleep(0)
 
-    holding = asyncio.create_task(hold_upgrade(None, None, {}, receive, send))
+    holding = asyncio.create_task(handle_upgrade(None, None, {}, receive, send))
     await asyncio.wait([holding])
     assert holding.cancelled()

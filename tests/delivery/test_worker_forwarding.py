@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from starlette.types import Message, Scope
 
-from mobox.delivery.socketio import EventPayload, Socket, Sockets
+from mobox.delivery.socketio import Socket, Sockets
+from mobox.delivery.socketio_packets import EventPayload
 from mobox.delivery.worker_forwarding import PeerForwarder
 from mobox.events import JSON
 
@@ -31,16 +32,16 @@ class Echo:
     def __init__(self) -> None:
         self.has_left = asyncio.Event()
 
-    async def came(self, socket: Socket, auth: JSON) -> None:
+    async def connect(self, socket: Socket, auth: JSON) -> None:
         pass
 
-    async def heard(self, socket: Socket, event: str, said: EventPayload) -> object:
+    async def handle(self, socket: Socket, event: str, said: EventPayload) -> object:
         return {event: said.payload}
 
-    async def left(self, socket: Socket) -> None:
+    async def disconnect(self, socket: Socket) -> None:
         self.has_left.set()
 
-    async def quiet(self) -> None:
+    async def drain(self) -> None:
         pass
 
 
@@ -93,8 +94,8 @@ class Process:
 
     def __init__(self, folder: Path, number: int) -> None:
         self.listener = Echo()
-        self.neighbours = PeerForwarder(folder, number)
-        self.app = Sockets(self.listener, most_bytes=1_000_000, neighbours=self.neighbours)
+        self.peers = PeerForwarder(folder, number)
+        self.app = Sockets(self.listener, max_bytes=1_000_000, peers=self.peers)
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 import mobox
-from mobox.server.auth.authentication import Principal
+from mobox.server.auth.principal import Principal
 from mobox.settings import now_ms
 from server.live_server import message
 from server.serving import UVLOOP, client_of

@@ -70,7 +70,6 @@ def test_the_wheel_holds_what_is_no_python(wheel: Path) -> None:
         "mobox/cli/demo.jsonl",
         "mobox/py.typed",
         "mobox/sandbox/keeper.py",
-        "mobox/server/static/docs.css",
         "mobox/server/web/index.html",
     ):
         assert needed in names

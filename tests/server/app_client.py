@@ -8,11 +8,15 @@ from pathlib import Path
 
 import httpx
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount
 
 from mobox.events import Done, StreamEvent, Text, TextEnd
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.app import create_app, open_services
+from mobox.server.auth.authentication import Authenticator
+from mobox.server.auth.connections import ConnectionRegistry
+from mobox.server.auth.rate_limit import RateLimit
+from mobox.server.routes import starlette_routes
 from mobox.server.services import Services
 from mobox.settings import OWNER, Settings
 from mobox.storage.log import Run
@@ -50,3 +54,9 @@ async def answered(services: Services, chat_id: str, text: str, answer: str) -> 
     said = Text(id="text_1", content=answer)
     await say(services, run, said, TextEnd(id="text_1"), Done(reason="stop"))
     return run
+
+
+def routes_of(services: Services) -> list[BaseRoute]:
+    """Everything that an app of these services serves, for clients without a principal."""
+    connections = ConnectionRegistry(services.storage, None)
+    return starlette_routes(services, Authenticator(lambda _: None, connections, RateLimit(None)))

@@ -32,7 +32,7 @@ EVERY = 3
 """One of so many runs asks a person something, and is answered at any server."""
 
 
-class ChatService(NamedTuple):
+class Conversation(NamedTuple):
     """What an agent is to say in a chat, and whether it asks something in the middle."""
 
     chat_id: str
@@ -66,7 +66,7 @@ class ChatService(NamedTuple):
 class Watched(NamedTuple):
     """A run, and those who read it."""
 
-    talk: ChatService
+    talk: Conversation
     log: LogFollower
     ai_sdk: AiSdkFollower
     ag_ui: AgUiFollower
@@ -130,11 +130,11 @@ class Chaos:
             for talk in talks[half:]:
                 meanwhile.create_task(self._begin(talk))
 
-    def _talk(self) -> ChatService:
+    def _talk(self) -> Conversation:
         self._count += 1
-        return ChatService(f"talk-{self._count}", self._count % EVERY == 0)
+        return Conversation(f"talk-{self._count}", self._count % EVERY == 0)
 
-    async def _begin(self, talk: ChatService) -> Watched:
+    async def _begin(self, talk: Conversation) -> Watched:
         run_id = await begin(self._doors, talk.chat_id, talk.prompt)
         address = self._random.choice(self._cluster.addresses)
         socket = self._clients.sockets.watch_to_the_end(address, talk.chat_id)

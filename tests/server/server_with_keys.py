@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from mobox.events import Done, InputRequest, Paused, Start, Text, TextEnd
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.app import create_app, open_services
-from mobox.server.auth.authentication import EVERY_SCOPE, Hook
+from mobox.server.auth.authentication import Hook
 from mobox.server.auth.keys import new_key
+from mobox.server.auth.principal import EVERY_SCOPE
 from mobox.server.services import Services
 from mobox.settings import Settings
 from mobox.storage import SqliteStorage, Storage

@@ -13,8 +13,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
 from mobox.errors import InvalidSetting
-from mobox.server.auth.authentication import Found, Hook, Principal
+from mobox.server.auth.authentication import Found, Hook
 from mobox.server.auth.keys import digest_of, new_key, read_expiry
+from mobox.server.auth.principal import Principal
 from mobox.settings import OWNER, Settings, now_ms
 from server.app_client import app_client
 from server.server_with_keys import bearer, code_of, give_key, keyed_app, say_something

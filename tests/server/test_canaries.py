@@ -30,7 +30,7 @@ AGENT = """
 """
 PATHS = (
     "/api/chats", "/api/chats/c", "/api/chats/c/messages", "/api/agents", "/api/formats",
-    "/api/copilotkit/info", "/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/chat",
+    "/api/copilotkit/info", "/healthz", "/readyz", "/metrics", "/openapi.json", "/chat",
     "/api/runs/{run}/events", "/api/runs/{run}/inspect", "/api/runs/{run}/stderr", "/nowhere",
 )  # fmt: skip
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import httpx
 import pytest
-from msgspec import Struct
 from msgspec.structs import replace
 from starlette.requests import Request
 
 from mobox.capture.catalog import Catalog
-from mobox.server.ops.health import OperationsRoutes
-from mobox.server.ops.metrics import Registry
-from mobox.storage import Storage
+from mobox.server.health import ready
+from mobox.server.metrics import Registry
+from mobox.server.services import Process
+from mobox.settings import Settings
 from mobox.storage.postgres import PostgresStorage
 from mobox.supervisor import Supervisor
 from server.live_server import LiveServer, live_server, loading_first, message
@@ -75,12 +75,6 @@ def check_that_it_says_so(http: httpx.Client, server: LiveServer) -> None:
     assert http.get(f"{server.url}/healthz").status_code == 200
 
 
-class Probed(Struct):
-    storage: Storage
-    supervisor: Supervisor
-    metrics: Registry
-
-
 async def test_readiness_check_does_not_hide_that_the_machine_slept(
     postgres: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,8 +88,8 @@ async def test_readiness_check_does_not_hide_that_the_machine_slept(
     assert await given_up(store) == [silent.id]
     monkeypatch.setattr(time, "clock_gettime", lambda which: since_boot(which) + 3600)
     supervisor = Supervisor(store, Catalog([]), tmp_path)
-    operations = OperationsRoutes(Probed(store, supervisor, Registry()))
-    assert (await operations.ready(Request({"type": "http"}))).status_code == 200
+    process = Process(settings=Settings(), storage=store, supervisor=supervisor, metrics=Registry())
+    assert (await ready(Request({"type": "http"}), process)).status_code == 200
     clock.now += 3_600_000
     assert await given_up(store) == []
     await store.close()

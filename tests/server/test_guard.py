@@ -15,7 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import EventStream, Heartbeats
-from mobox.server.guard import Guard
+from mobox.server.guard import Allowed, Guard
 from server.serving import client_of, serve
 
 JSON = {"content-type": "application/json"}
@@ -59,7 +59,7 @@ APP = Starlette(
 
 
 def guarded(hosts: Collection[str] = ("127.0.0.1",), origins: Collection[str] = ()) -> Guard:
-    return Guard(APP, hosts=hosts, origins=origins, max_body=MAX_BODY)
+    return Guard(APP, Allowed(hosts=hosts, origins=origins, max_body=MAX_BODY))
 
 
 def said(response: httpx.Response) -> tuple[int, str]:
@@ -252,7 +252,8 @@ async def test_an_app_never_takes_a_part_for_the_whole(caplog: pytest.LogCapture
         await PlainTextResponse("I have it")(scope, receive, send)
         raise ValueError("or have I?")
 
-    async with client_of(Guard(app, hosts=["127.0.0.1"], origins=[], max_body=10)) as client:
+    allowed = Allowed(hosts=["127.0.0.1"], origins=[], max_body=10)
+    async with client_of(Guard(app, allowed)) as client:
         response = await client.post("/", content=pieces(60_000), headers=JSON)
     assert said(response) == (413, "body_too_large")
     assert [message["type"] for message in read] == ["http.disconnect"] * 2
@@ -269,7 +270,8 @@ async def test_exceptions_of_an_app_are_not_hidden(caplog: pytest.LogCaptureFixt
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         raise ValueError("mine")
 
-    async with client_of(Guard(app, hosts=["127.0.0.1"], origins=[], max_body=10)) as client:
+    allowed = Allowed(hosts=["127.0.0.1"], origins=[], max_body=10)
+    async with client_of(Guard(app, allowed)) as client:
         assert (await client.get("/")).status_code == 500
     assert "mine" in caplog.text
 
@@ -326,7 +328,7 @@ async def test_a_socket_is_guarded_too(headers: list[tuple[bytes, bytes]], passe
     async def receive() -> Message:
         return {"type": "websocket.connect"}
 
-    await Guard(app, hosts=["chat.example"], origins=[], max_body=1)(scope, receive, send)
+    await Guard(app, Allowed(hosts=["chat.example"], origins=[], max_body=1))(scope, receive, send)
     assert [message["type"] for message in sent] == [
         "websocket.accept" if passes else "websocket.close"
     ]

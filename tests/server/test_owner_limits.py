@@ -15,8 +15,9 @@ import mobox.storage
 from mobox.errors import RateLimited, StorageError, TooManyStreams
 from mobox.library.options import settings_of
 from mobox.server.app import create_app, open_services
-from mobox.server.auth.authentication import Principal
 from mobox.server.auth.connections import ConnectionRegistry
+from mobox.server.auth.principal import Principal
+from mobox.server.auth.rate_limit import RateLimit
 from mobox.settings import Settings, now_ms
 from mobox.storage import SqliteStorage, Storage, open_storage
 from mobox.storage.keys import ApiKey
@@ -104,37 +105,37 @@ async def store() -> AsyncIterator[Storage]:
 
 async def test_rate_limit_recovers_with_time(store: Storage) -> None:
     clock = Clock()
-    visits = ConnectionRegistry(store, Settings(max_streams=1, max_runs_per_minute=6), clock)
+    limit = RateLimit(6, clock)
     for _ in range(6):
-        visits.begin("ann")
+        limit.take("ann")
     for waited, left in ((0, 10), (4, 6), (5.5, 1)):
         clock.now += waited
         with pytest.raises(RateLimited) as refused:
-            visits.begin("ann")
+            limit.take("ann")
         assert refused.value.retry_after == left
     clock.now += 1
-    visits.begin("ann")
+    limit.take("ann")
     with pytest.raises(RateLimited):
-        visits.begin("ann")
+        limit.take("ann")
     clock.now += 3600
     for _ in range(6):
-        visits.begin("ann")
+        limit.take("ann")
     with pytest.raises(RateLimited):
-        visits.begin("ann")
+        limit.take("ann")
 
 
 async def test_an_owner_has_so_many_streams_open(store: Storage) -> None:
-    visits = ConnectionRegistry(store, Settings(max_streams=2, max_runs_per_minute=1))
+    connections = ConnectionRegistry(store, 2)
     ann, bob = Principal("ann"), Principal("bob")
-    first, _ = visits.enter(ann), visits.enter(ann)
+    first, _ = connections.add(ann), connections.add(ann)
     with pytest.raises(TooManyStreams):
-        visits.enter(ann)
-    visits.enter(bob)
+        connections.add(ann)
+    connections.add(bob)
     for _ in range(2):  # who is gone cannot leave again
-        visits.leave(first)
-    visits.enter(ann)
+        connections.remove(first)
+    connections.add(ann)
     with pytest.raises(TooManyStreams):
-        visits.enter(ann)
+        connections.add(ann)
 
 
 async def test_excess_stream_is_rejected_before_anything_starts(tmp_path: Path) -> None:
@@ -230,14 +231,14 @@ class SlowStore(SqliteStorage):
 
 async def test_connection_opened_during_a_key_check_is_not_judged_by_it() -> None:
     store = await SlowStore.open_temporary()
-    visits = ConnectionRegistry(store, None)
+    connections = ConnectionRegistry(store, None)
     old, _ = await give_key(store, "ann")
     first, second = Guest(), Guest()
-    visits.enter(Principal("ann", key_id=old.id)).end = first.end
+    connections.add(Principal("ann", key_id=old.id)).end = first.end
     await store.revoke_key(old.id)
     await store.is_asked.wait()
     new, _ = await give_key(store, "ann")
-    visits.enter(Principal("ann", key_id=new.id)).end = second.end
+    connections.add(Principal("ann", key_id=new.id)).end = second.end
     store.may_answer.set()
     await first.sent_away.wait()
     assert not second.sent_away.is_set()
@@ -245,11 +246,11 @@ async def test_connection_opened_during_a_key_check_is_not_judged_by_it() -> Non
 
 
 async def test_expired_connections_are_closed_and_others_are_not(store: Storage) -> None:
-    visits = ConnectionRegistry(store, None)
+    connections = ConnectionRegistry(store, None)
     over, stays = Guest(), Guest()
-    visits.enter(Principal("ann", expires_at=now_ms())).end = over.end
-    visits.enter(Principal("bob", expires_at=now_ms() + 3_600_000)).end = stays.end
-    visits.enter(Principal("eve")).end = stays.end
+    connections.add(Principal("ann", expires_at=now_ms())).end = over.end
+    connections.add(Principal("bob", expires_at=now_ms() + 3_600_000)).end = stays.end
+    connections.add(Principal("eve")).end = stays.end
     await over.sent_away.wait()
     assert not stays.sent_away.is_set()
 
@@ -270,10 +271,10 @@ class BrokenStore(SqliteStorage):
 async def test_a_store_that_fails_now_and_then_hides_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("mobox.server.auth.connections.LOOK", 0.01)
+    monkeypatch.setattr("mobox.server.auth.connections.CHECK_SECONDS", 0.01)
     store = await BrokenStore.open_temporary()
-    visits, guest = ConnectionRegistry(store, None), Guest()
-    visits.enter(Principal("ann", key_id="key_gone")).end = guest.end
+    connections, guest = ConnectionRegistry(store, None), Guest()
+    connections.add(Principal("ann", key_id="key_gone")).end = guest.end
     await guest.sent_away.wait()
     assert not store.problems
     assert "odd" in caplog.text

@@ -14,12 +14,11 @@ import pytest
 from starlette.routing import Mount
 from starlette.routing import Route as Served
 
-from mobox.server.app import routes_of
-from mobox.server.auth.authenticated_route import AuthenticatedRoute
-from mobox.server.auth.authentication import EVERY_SCOPE
-from mobox.server.routes import ROUTES
+from mobox.server.auth.principal import EVERY_SCOPE
+from mobox.server.routes import ROUTES, Endpoint
 from mobox.server.services import Services
 from mobox.storage.chats import History
+from server.app_client import routes_of
 from server.live_server import message
 from server.server_with_keys import (
     LONG_AGO,
@@ -57,40 +56,44 @@ SAYS = Row(200, "not found", body=_input("{chat}"))
 CONNECTS = Row(200, "as unknown", body=_input("{chat}"))
 STOPS = Row(200, "as unknown", body={"threadId": "{chat}"})
 
+BY_NAME = {f"{route.method} {route.path}": route for route in ROUTES}
+
 ROWS: dict[str, Row] = {
-    "chat.post": Row(200, "not found", body=message("{chat}", "hello")),
-    "chat.stream": Row(200, "as unknown", CHAT),
-    "chat.stop": Row(200, "as unknown", CHAT, {}),
-    "chat.answer": Row(
+    "POST /api/chat": Row(200, "not found", body=message("{chat}", "hello")),
+    "GET /api/chat/{chat_id}/stream": Row(200, "as unknown", CHAT),
+    "POST /api/chat/{chat_id}/stop": Row(200, "as unknown", CHAT, {}),
+    "POST /api/chat/{chat_id}/answer": Row(
         202, "as unknown", {"chat_id": "{asks}"}, {"requestId": "ask_1", "value": "3"}
     ),
-    "chats.find": Row(200, "their own"),
-    "chats.get": Row(200, "as unknown", CHAT),
-    "chats.rename": Row(200, "as unknown", CHAT, {"title": "Mine"}),
-    "chats.delete": Row(204, "as unknown", CHAT),
-    "chats.messages": Row(200, "as unknown", CHAT),
-    "chats.agents": Row(200, "their own"),
-    "agui.chat": SAYS,
-    "agui.run": SAYS._replace(ids=AGENT),
-    "agui.connect_chat": CONNECTS,
-    "agui.connect": CONNECTS._replace(ids=AGENT),
-    "agui.stop_chat": STOPS,
-    "agui.stop": STOPS._replace(ids=AGENT),
-    "copilotkit.info": Row(200, "their own"),
-    "copilotkit.run": SAYS._replace(ids=AGENT),
-    "copilotkit.connect": CONNECTS._replace(ids=AGENT),
-    "copilotkit.stop": Row(200, "as unknown", {**AGENT, "thread_id": "{chat}"}, {}),
-    "tickets.buy": Row(201, "as unknown", body={"runId": "{run}"}),
-    "operations.metrics": Row(200, "their own"),
-    "runs.events": Row(200, "as unknown", RUN),
-    "runs.inspect": Row(200, "as unknown", RUN),
-    "runs.stderr": Row(200, "as unknown", RUN),
-    "runs.formats": Row(200, "their own"),
+    "GET /api/chats": Row(200, "their own"),
+    "GET /api/chats/{chat_id}": Row(200, "as unknown", CHAT),
+    "PATCH /api/chats/{chat_id}": Row(200, "as unknown", CHAT, {"title": "Mine"}),
+    "DELETE /api/chats/{chat_id}": Row(204, "as unknown", CHAT),
+    "GET /api/chats/{chat_id}/messages": Row(200, "as unknown", CHAT),
+    "GET /api/agents": Row(200, "their own"),
+    "POST /api/agui/chat": SAYS,
+    "POST /api/agui/agents/{agent}": SAYS._replace(ids=AGENT),
+    "POST /api/agui/chat/connect": CONNECTS,
+    "POST /api/agui/agents/{agent}/connect": CONNECTS._replace(ids=AGENT),
+    "POST /api/agui/chat/stop": STOPS,
+    "POST /api/agui/agents/{agent}/stop": STOPS._replace(ids=AGENT),
+    "GET /api/copilotkit/info": Row(200, "their own"),
+    "POST /api/copilotkit/agent/{agent}/run": SAYS._replace(ids=AGENT),
+    "POST /api/copilotkit/agent/{agent}/connect": CONNECTS._replace(ids=AGENT),
+    "POST /api/copilotkit/agent/{agent}/stop/{thread_id}": Row(
+        200, "as unknown", {**AGENT, "thread_id": "{chat}"}, {}
+    ),
+    "POST /api/tickets": Row(201, "as unknown", body={"runId": "{run}"}),
+    "GET /metrics": Row(200, "their own"),
+    "GET /api/runs/{run_id}/events": Row(200, "as unknown", RUN),
+    "GET /api/runs/{run_id}/inspect": Row(200, "as unknown", RUN),
+    "GET /api/runs/{run_id}/stderr": Row(200, "as unknown", RUN),
+    "GET /api/formats": Row(200, "their own"),
 }
-OPEN = {"operations.health", "operations.ready"}
+OPEN = {"GET /healthz", "GET /readyz"}
 """Whoever restarts processes has no key."""
 PAGES = {
-    "/docs", "/openapi.json", "/static/docs.css", "/", "/chat", "/chat/{chat_id}", "/favicon.ico",
+    "/openapi.json", "/", "/chat", "/chat/{chat_id}", "/favicon.ico",
     "/assets/{name}", "/{name}",
 }  # fmt: skip
 """What is the same for everybody, and in the package."""
@@ -119,7 +122,7 @@ class House:
         self, name: str, secret: str | None, ids: Mapping[str, str] | None = None
     ) -> httpx.Response:
         """Ask as the row says, with a key or without."""
-        route, row = ROUTES[name], ROWS[name]
+        route, row = BY_NAME[name], ROWS[name]
         path = route.path.format(**row.ids)
         body = row.body
         for word, instead in (ids or self._ids).items():
@@ -144,9 +147,9 @@ def _replaced(body: Any, word: str, instead: str) -> Any:
 
 
 def test_every_route_has_a_row_and_a_scope() -> None:
-    assert ROWS.keys() | OPEN == ROUTES.keys()
-    assert {name for name, route in ROUTES.items() if route.scope is None} == OPEN
-    assert {route.scope for route in ROUTES.values()} - {None} == set(EVERY_SCOPE)
+    assert ROWS.keys() | OPEN == BY_NAME.keys()
+    assert {name for name, route in BY_NAME.items() if route.scope is None} == OPEN
+    assert {route.scope for route in ROUTES} - {None} == set(EVERY_SCOPE)
 
 
 async def test_nothing_is_served_but_those_routes_and_pages(tmp_path: Path) -> None:
@@ -162,7 +165,7 @@ async def test_nothing_is_served_but_those_routes_and_pages(tmp_path: Path) -> N
 
 
 def _is_door(route: Served) -> bool:
-    return isinstance(route.endpoint, AuthenticatedRoute)
+    return isinstance(route.endpoint, Endpoint)
 
 
 @each_row
@@ -225,7 +228,7 @@ async def test_no_client_gets_anything(name: str, who: str, tmp_path: Path) -> N
 
 @each_row
 async def test_a_key_that_is_for_something_else_is_not_enough(name: str, tmp_path: Path) -> None:
-    needed = ROUTES[name].scope
+    needed = BY_NAME[name].scope
     others = tuple(scope for scope in EVERY_SCOPE if scope != needed)
     async with keyed_app(tmp_path) as (services, client):
         house = House(services, client)
@@ -240,4 +243,4 @@ async def test_a_key_that_is_for_something_else_is_not_enough(name: str, tmp_pat
 @pytest.mark.parametrize("name", sorted(OPEN))
 async def test_health_endpoints_need_no_key(name: str, tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (_, client):
-        assert (await client.get(ROUTES[name].path)).json() == {"status": "ok", "problem": None}
+        assert (await client.get(BY_NAME[name].path)).json() == {"status": "ok", "problem": None}

@@ -32,7 +32,7 @@ AGENT = 'print(\'{"type": "text", "data": {"content": "Hi"}}\\n{"type": "done", 
 CHECKS = [not_a_server_error, content_type_conformance]
 JSON_CHECKS = [*CHECKS, response_schema_conformance]
 
-DOCUMENT = schemathesis.openapi.from_dict(document(tuple(ROUTES.values()), __version__))
+DOCUMENT = schemathesis.openapi.from_dict(document(ROUTES, __version__))
 OPERATIONS = {
     found.ok().label: found.ok() for found in DOCUMENT.get_all_operations() if isinstance(found, Ok)
 }

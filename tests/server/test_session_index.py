@@ -8,8 +8,8 @@ import pytest
 from mobox.events import Done, InputRequest, LogEntry, Paused
 from mobox.formatters import format_all, get_formatter, profiles_of
 from mobox.formatters.agent_event import AgentEventFormatter, place_of
-from mobox.server.socketio import session_index
-from mobox.server.socketio.session_index import Format, SessionIndex, up_to_the_first_open
+from mobox.server import session_index
+from mobox.server.session_index import Format, SessionIndex, up_to_the_first_open
 from mobox.storage import SqliteStorage, Storage, open_storage
 from mobox.storage.log import PAGE, RunId
 from storage.conformance import BEGINNING, ENDING, begin, say, submit, turn, words

@@ -11,19 +11,19 @@ from contextlib import contextmanager
 import pytest
 from engineio.async_socket import AsyncSocket
 
-from mobox.delivery.socketio import EventPayload, Refusal, Socket, Sockets
-from mobox.delivery.socketio_packets import Flow
+from mobox.delivery.socketio import Refusal, Socket, Sockets
+from mobox.delivery.socketio_packets import EventPayload, Flow
 from mobox.events import JSON, Done, InputRequest, Paused, Start
 from mobox.formatters.agent_event import AgentEventFormatter
 from mobox.server.runs.reader import Batch, RunReader
+from mobox.server.session_index import Format, SessionIndex
 from mobox.server.socketio.reader import IndexedSession, Session, SessionBatch
-from mobox.server.socketio.session_index import SessionIndex
 from mobox.server.socketio.sessions import Subscription
 from mobox.storage import Storage, open_storage
 from mobox.storage.log import RunId
 from storage.conformance import BEGINNING, ENDING, begin, say, submit, words
 
-SESSION = Session("ann", "chat", "agent-event", None)
+SESSION = Session("ann", "chat", Format("agent-event"))
 ASKS = [Start(framework="demo"), InputRequest(id="q"), Paused(request_ids=("q",))]
 Indexes = list[tuple[int, str]]
 
@@ -48,7 +48,7 @@ class Reader:
         self._task = asyncio.create_task(self._read())
 
     async def _read(self) -> None:
-        async for told in self._reading.told():
+        async for told in self._reading.batches():
             events = [json.loads(document) for _, document in told.documents]
             self.told += [(event["eventIndex"], event["type"]) for event in events]
             self._heard.set()
@@ -100,16 +100,16 @@ def alive(*kinds: type) -> int:
 class Nobody:
     """A listener to whom nobody says anything."""
 
-    async def came(self, socket: Socket, auth: JSON) -> Refusal | None:
+    async def connect(self, socket: Socket, auth: JSON) -> Refusal | None:
         raise NotImplementedError
 
-    async def heard(self, socket: Socket, event: str, said: EventPayload) -> object:
+    async def handle(self, socket: Socket, event: str, said: EventPayload) -> object:
         raise NotImplementedError
 
-    async def left(self, socket: Socket) -> None:
+    async def disconnect(self, socket: Socket) -> None:
         raise NotImplementedError
 
-    async def quiet(self) -> None:
+    async def drain(self) -> None:
         raise NotImplementedError
 
 
@@ -117,7 +117,7 @@ class Taker:
     """A socket whose client takes everything and keeps nothing."""
 
     def __init__(self) -> None:
-        sockets = Sockets(Nobody(), most_bytes=1000)
+        sockets = Sockets(Nobody(), max_bytes=1000)
         self._engine_socket = AsyncSocket(sockets._engine, "engine")
         self._engine_socket.session["flow"] = Flow()
         sockets._engine.sockets["engine"] = self._engine_socket
@@ -142,9 +142,9 @@ async def test_finished_reader_keeps_nothing_of_the_run(store: Storage) -> None:
     before = alive(*kinds)
     reading, taker = IndexedSession(store, SESSION, SessionIndex(store), -1), Taker()
     await reading.open()
-    subscription = Subscription(taker.socket, SESSION, reading, nothing_asked, indexed=True)
+    subscription = Subscription(taker.socket, SESSION, reading, store)
     subscription.start()
     await taker.take(1003)
-    await subscription.quiet()
+    await subscription.drain()
     assert alive(*kinds) == before
     await subscription.stop()

@@ -222,7 +222,7 @@ async def test_missing_page_build_is_reported_until_it_exists(
         missing = await client.get("/below/")
         assert (missing.status_code, missing.headers["cache-control"]) == (503, "no-store")
         assert "make web" in missing.text
-        assert 'href="/below/docs"' in missing.text
+        assert 'href="/below/openapi.json"' in missing.text
         assert (await client.get("/below/icon.svg")).status_code == 404
         assert (await client.get("/below/api/chats")).status_code == 200
         folder.mkdir()

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mobox.errors import InvalidSetting
 from mobox.server import Settings
-from mobox.server.app import open_services, open_supervisor
+from mobox.server.app import open_process, open_services
 from mobox.server.ops.run_server import serve
 from mobox.server.ops.run_worker import served_health, work
 from server.live_server import (
@@ -108,10 +108,7 @@ async def test_worker_logs_that_its_health_endpoint_failed(
     settings = Settings(data=tmp_path / "data", agents=AGENTS, health_port=0)
 
     monkeypatch.setattr(uvicorn.Server, "serve", broken)
-    async with (
-        open_supervisor(settings) as (storage, supervisor),
-        served_health(settings, storage, supervisor),
-    ):
+    async with open_process(settings) as process, served_health(process):
         await until(lambda: "health endpoint failed; its runs continue" in caplog.text)
     assert "too many open files" in caplog.text
 

@@ -116,7 +116,7 @@ def _owner(text: str) -> str:
 
 
 def _scopes(text: str) -> tuple[str, ...]:
-    from mobox.server.auth.authentication import EVERY_SCOPE
+    from mobox.server.auth.principal import EVERY_SCOPE
 
     scopes = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
     if not scopes or not set(scopes) <= set(EVERY_SCOPE):

@@ -32,14 +32,12 @@ from mobox.delivery.socketio_packets import (
 )
 from mobox.delivery.socketio_requests import (
     PACKETS_OF_A_POST,
-    hold_poll,
-    hold_upgrade,
-    hold_websocket,
+    handle_polling,
+    handle_upgrade,
+    handle_websocket,
 )
 from mobox.delivery.worker_forwarding import PeerForwarder
 from mobox.events import JSON
-
-__all__ = ["PATH", "EventPayload", "Listener", "Refusal", "Socket", "SocketClosed", "Sockets"]
 
 PATH: Final = "/socket.io"
 Refusal = dict[str, Any]
@@ -86,19 +84,19 @@ class Socket:
 class Listener(Protocol):
     """Handles the connections and events of clients."""
 
-    async def came(self, socket: Socket, auth: JSON) -> Refusal | None:
+    async def connect(self, socket: Socket, auth: JSON) -> Refusal | None:
         """A client wants to connect, with its `auth` payload; returns the error to refuse it."""
         ...
 
-    async def heard(self, socket: Socket, event: str, message: EventPayload) -> object:
+    async def handle(self, socket: Socket, event: str, message: EventPayload) -> object:
         """A client sent an event; returns the acknowledgement as JSON. Must not raise."""
         ...
 
-    async def left(self, socket: Socket) -> None:
+    async def disconnect(self, socket: Socket) -> None:
         """A client has disconnected."""
         ...
 
-    async def quiet(self) -> None:
+    async def drain(self) -> None:
         """Wait until everything that is stored was sent."""
         ...
 
@@ -120,10 +118,10 @@ class Sockets:
     """All sockets; an ASGI application to be mounted at `PATH`."""
 
     def __init__(
-        self, listener: Listener, *, most_bytes: int, neighbours: PeerForwarder | None = None
+        self, listener: Listener, *, max_bytes: int, peers: PeerForwarder | None = None
     ) -> None:
         self._listener = listener
-        self._peers = neighbours
+        self._peers = peers
         self._sockets: dict[str, Socket] = {}
         self._server = socketio.AsyncServer(
             async_mode="asgi",
@@ -132,13 +130,13 @@ class Sockets:
             async_handlers=False,  # Rule 2
             cors_allowed_origins=[],  # origins are not checked here
             http_compression=False,
-            max_http_buffer_size=most_bytes,
+            max_http_buffer_size=max_bytes,
             logger=_logger,
             engineio_logger=_logger,
         )
         self._engine = self._server.eio
-        if neighbours is not None:
-            self._engine.generate_id = neighbours.named(self._engine.generate_id)
+        if peers is not None:
+            self._engine.generate_id = peers.named(self._engine.generate_id)
         # All packets but pings go through here, also the responses of the library itself.
         self._engine.send_packet = self._send_packet
         self._engine_connect = self._engine.handlers["connect"]
@@ -163,7 +161,7 @@ class Sockets:
         """Send the rest to all sockets, for up to so many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._listener.quiet()
+                await self._listener.drain()
                 for socket in list(self._sockets.values()):
                     with suppress(SocketClosed):
                         await socket.flow.drained()
@@ -201,11 +199,11 @@ class Sockets:
         flow = flow_of(engine_socket) if engine_socket is not None else Flow()
         scope = {**scope, "query_string": urlencode(query).encode(), _FLOW: flow}
         if scope["type"] != "websocket":
-            await hold_poll(self._engine, engine_socket, scope, receive, send)
+            await handle_polling(self._engine, engine_socket, scope, receive, send)
         elif engine_socket is not None:
-            await hold_upgrade(self._engine, engine_socket, scope, receive, send)
+            await handle_upgrade(self._engine, engine_socket, scope, receive, send)
         else:
-            await hold_websocket(self._engine, flow, scope, receive, send)
+            await handle_websocket(self._engine, flow, scope, receive, send)
 
     # Callbacks of the library
 
@@ -230,7 +228,7 @@ class Sockets:
         if engine_socket is None:  # it has disconnected in the meantime
             return False
         socket = Socket(self._server, name, engine_socket, environ["asgi.scope"])
-        if (refusal := await self._listener.came(socket, auth)) is not None:
+        if (refusal := await self._listener.connect(socket, auth)) is not None:
             raise socketio.exceptions.ConnectionRefusedError(refusal["message"], refusal)
         self._sockets[name] = socket
         if not socket.is_open:  # it disconnected before it was registered
@@ -241,13 +239,13 @@ class Sockets:
         socket = self._sockets.pop(name, None)
         if socket is not None:
             socket.has_left = True
-            await self._listener.left(socket)
+            await self._listener.disconnect(socket)
 
     async def _on_event(self, event: str, name: str, message: EventPayload) -> object:
         socket = self._sockets[name]
         with suppress(SocketClosed):
             await socket.flow.room()
-            return await self._listener.heard(socket, event, message)
+            return await self._listener.handle(socket, event, message)
         return None
 
 

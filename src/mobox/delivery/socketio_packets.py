@@ -20,20 +20,6 @@ import msgspec
 from mobox.errors import NotJson
 from mobox.events import JSON, json_text
 
-__all__ = [
-    "BAD",
-    "PROBE",
-    "UPGRADE",
-    "EventPayload",
-    "Flow",
-    "Packet",
-    "SocketClosed",
-    "event_text",
-    "flow_of",
-    "is_connect",
-    "is_legal",
-]
-
 CONNECT, DISCONNECT, EVENT = range(3)
 BAD: Final = ""
 """The name of the event that stands for an invalid packet."""

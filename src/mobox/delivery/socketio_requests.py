@@ -42,14 +42,14 @@ _LEFT: Final[Message] = {"type": "websocket.disconnect", "code": 1008}
 # WebSockets
 
 
-async def hold_websocket(
+async def handle_websocket(
     engine: Any, flow: Flow, scope: Scope, receive: Receive, send: Send
 ) -> None:
     """Handle a client that connects by WebSocket."""
     await engine.handle_request(scope, _checked(receive, flow), _watched(send, flow.close))
 
 
-async def hold_upgrade(
+async def handle_upgrade(
     engine: Any, engine_socket: Any, scope: Scope, receive: Receive, send: Send
 ) -> None:
     """Upgrade a polling client to a WebSocket (Rule 2)."""
@@ -163,23 +163,23 @@ def _accepted(send: Send) -> Send:
 # Polling
 
 
-async def hold_poll(
+async def handle_polling(
     engine: Any, engine_socket: Any, scope: Scope, receive: Receive, send: Send
 ) -> None:
     """Handle one request of a polling client, which may have one POST at a time."""
     if engine_socket is None or scope["method"] != "POST":
-        await _hold_request(engine, engine_socket, scope, receive, send)
-    elif engine_socket.session.get("is_speaking"):
+        await _handle_request(engine, engine_socket, scope, receive, send)
+    elif engine_socket.session.get("is_posting"):
         await _refuse(send, b"expected one request at a time")
     else:
-        engine_socket.session["is_speaking"] = True
+        engine_socket.session["is_posting"] = True
         try:
-            await _hold_request(engine, engine_socket, scope, receive, send)
+            await _handle_request(engine, engine_socket, scope, receive, send)
         finally:
-            engine_socket.session["is_speaking"] = False
+            engine_socket.session["is_posting"] = False
 
 
-async def _hold_request(
+async def _handle_request(
     engine: Any, engine_socket: Any, scope: Scope, receive: Receive, send: Send
 ) -> None:
     body = await _body(receive)
@@ -201,19 +201,14 @@ async def _hold_request(
     leaving = asyncio.create_task(_left(receive))
     try:
         await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not answering.done():
-            await _part(engine, engine_socket)
+        if not answering.done():  # the client has disconnected before the response
+            if engine_socket is not None:
+                reason = engine.reason.TRANSPORT_CLOSE
+                await engine_socket.close(wait=False, abort=True, reason=reason)
             answering.cancel()
         await answering
     finally:
         leaving.cancel()
-
-
-async def _part(engine: Any, engine_socket: Any) -> None:
-    """The client has disconnected before the response: close its socket."""
-    if engine_socket is not None:
-        reason = engine.reason.TRANSPORT_CLOSE
-        await engine_socket.close(wait=False, abort=True, reason=reason)
 
 
 def _packets(body: bytes) -> list[str] | None:

@@ -44,20 +44,20 @@ _NUMBER: Final = re.compile(r"([0-9]{1,4})(?:\.|\Z)")
 _LENGTH: Final = struct.Struct("!I")
 
 
-class Line:
+class PeerConnection:
     """A connection between two processes, with length-prefixed messages."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
 
-    async def say(self, message: Any) -> None:
+    async def send(self, message: Any) -> None:
         """Send a message, with backpressure; raises `OSError` if the peer is gone."""
         data = msgspec.msgpack.encode(message)
         self._writer.write(_LENGTH.pack(len(data)) + data)
         await self._writer.drain()
 
-    async def hear(self) -> Any:
+    async def receive(self) -> Any:
         """Receive the next message; `None` at the end."""
         with suppress(asyncio.IncompleteReadError, OSError):
             (length,) = _LENGTH.unpack(await self._reader.readexactly(_LENGTH.size))
@@ -76,7 +76,7 @@ class PeerForwarder:
         self._number = number
         self._server: asyncio.AbstractServer | None = None
         self._forwarded: set[asyncio.Task[Any]] = set()
-        self._taken: set[Line] = set()
+        self._taken: set[PeerConnection] = set()
 
     async def listen(self, app: ASGIApp) -> None:
         """Let `app` handle requests that peers forward."""
@@ -84,12 +84,12 @@ class PeerForwarder:
         path.unlink(missing_ok=True)  # left by a dead process with the same number
 
         async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            line = Line(reader, writer)
-            self._taken.add(line)
+            peer = PeerConnection(reader, writer)
+            self._taken.add(peer)
             try:
-                await _take(app, line)
+                await _take(app, peer)
             finally:
-                self._taken.discard(line)
+                self._taken.discard(peer)
 
         self._server = await asyncio.start_unix_server(take, path)
 
@@ -99,8 +99,8 @@ class PeerForwarder:
             await asyncio.wait(self._forwarded, timeout=seconds)
         if self._server is not None:
             self._server.close()
-        for line in self._taken:
-            line.close()
+        for peer in self._taken:
+            peer.close()
 
     def named(self, make_id: Callable[[], str]) -> Callable[[], str]:
         """Ids that start with this process's number."""
@@ -116,7 +116,9 @@ class PeerForwarder:
             reader, writer = await asyncio.open_unix_connection(path)
         except OSError:
             return False
-        forwarding = asyncio.create_task(_forward(Line(reader, writer), scope, receive, send))
+        forwarding = asyncio.create_task(
+            _forward(PeerConnection(reader, writer), scope, receive, send)
+        )
         self._forwarded.add(forwarding)
         forwarding.add_done_callback(self._forwarded.discard)
         await forwarding
@@ -126,11 +128,11 @@ class PeerForwarder:
 # In the process that received the request
 
 
-async def _forward(line: Line, scope: Scope, receive: Receive, send: Send) -> None:
-    sending = asyncio.create_task(_send_request(line, scope, receive))
+async def _forward(peer: PeerConnection, scope: Scope, receive: Receive, send: Send) -> None:
+    sending = asyncio.create_task(_send_request(peer, scope, receive))
     is_answered = False
     try:
-        while (message := await line.hear()) is not None:
+        while (message := await peer.receive()) is not None:
             is_answered = is_answered or message["type"] == _ANSWERS[scope["type"]]
             await send(message)
         if not is_answered and not sending.done():
@@ -138,33 +140,33 @@ async def _forward(line: Line, scope: Scope, receive: Receive, send: Send) -> No
                 await send(message)
     finally:
         sending.cancel()
-        line.close()
+        peer.close()
 
 
-async def _send_request(line: Line, scope: Scope, receive: Receive) -> None:
+async def _send_request(peer: PeerConnection, scope: Scope, receive: Receive) -> None:
     """Forward everything that the client sends, until it disconnects."""
     with suppress(OSError):  # the reading side notices that the peer is gone
-        await line.say({name: scope[name] for name in _SCOPE if name in scope})
+        await peer.send({name: scope[name] for name in _SCOPE if name in scope})
         is_connected = True
         while is_connected:
             message = await receive()
-            await line.say(message)
+            await peer.send(message)
             is_connected = not message["type"].endswith(".disconnect")
 
 
 # In the process that has the socket
 
 
-async def _take(app: ASGIApp, line: Line) -> None:
+async def _take(app: ASGIApp, peer: PeerConnection) -> None:
     try:
-        scope = await line.hear()
+        scope = await peer.receive()
         if scope is not None:
 
             async def receive() -> Message:
-                message: Message | None = await line.hear()
+                message: Message | None = await peer.receive()
                 return _LEFT[scope["type"]] if message is None else message
 
             with suppress(OSError):  # the client has disconnected, or the forwarding process
-                await app(scope, receive, line.say)
+                await app(scope, receive, peer.send)
     finally:
-        line.close()
+        peer.close()

@@ -28,7 +28,7 @@ from mobox.server.auth.authentication import Found, Hook
 from mobox.server.eventstream import frames
 from mobox.server.guard import WITHIN
 from mobox.server.services import Services
-from mobox.server.socketio.session_index import Format
+from mobox.server.session_index import Format
 from mobox.storage import Storage
 from mobox.storage.log import Run, pages
 from mobox.supervisor import Supervisor
@@ -210,13 +210,10 @@ def _name_of(owner: str, key: str) -> str:
     return hashlib.sha256(f"{len(owner)}:{owner}{key}".encode()).hexdigest()
 
 
-# Mounts Mobox in a FastAPI or Starlette app, below a path, for the app's lifespan.
-
-
 def mount(
     app: Starlette, path: str = "/mobox", *, principal: Hook, **options: Unpack[Options]
 ) -> Mobox:
-    """Serve all of Mobox below `path`, during the app's lifespan.
+    """Serve all of Mobox below `path` of a FastAPI or Starlette app, during the app's lifespan.
 
     `principal` authenticates each request: it returns an owner's name, a `Principal`, or `None`.
     """

@@ -1,53 +1,39 @@
-"""The ASGI application: its services opened and closed, its routes in one table."""
+"""The ASGI application, and the services behind it: opened, and closed again."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import HTTPConnection, Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
-from mobox import __version__
 from mobox.capture.catalog import Catalog
-from mobox.delivery import socketio
 from mobox.delivery.socketio import Sockets
 from mobox.delivery.worker_forwarding import PeerForwarder
 from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError
-from mobox.server.auth.authentication import (
-    EVERY_SCOPE,
-    Authenticator,
-    AuthMiddleware,
-    Hook,
-    KeyHolders,
-    Principal,
-)
+from mobox.server.actions import ChatActions
+from mobox.server.auth.authentication import Authenticator, Hook, KeyAuthentication
 from mobox.server.auth.connections import ConnectionRegistry
+from mobox.server.auth.principal import EVERY_SCOPE, Principal
+from mobox.server.auth.rate_limit import RateLimit
 from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
-from mobox.server.guard import Guard
-from mobox.server.openapi import docs_page, document
-from mobox.server.ops.health import Counted
-from mobox.server.ops.metrics import Registry
-from mobox.server.routes import ROUTES, served
-from mobox.server.services import Services, json_response
-from mobox.server.socketio.session_index import SessionIndex
+from mobox.server.guard import Allowed, Guard
+from mobox.server.metrics import Registry
+from mobox.server.routes import starlette_routes
+from mobox.server.services import Process, Services
+from mobox.server.session_index import SessionIndex
 from mobox.server.socketio.sessions import Sessions
 from mobox.server.website import Website
 from mobox.settings import OWNER, Settings
 from mobox.storage import Storage, open_storage
 from mobox.supervisor import Supervisor
-
-# What servers and workers open alike: the store, the agents and the supervisor.
 
 log = logging.getLogger("mobox.server")
 
@@ -55,29 +41,37 @@ _WHERE_TO_STORE: Final = "set the database with database_url, --database-url or 
 
 
 @asynccontextmanager
-async def open_supervisor(
+async def open_process(
     settings: Settings, catalog: Catalog | None = None
-) -> AsyncIterator[tuple[Storage, Supervisor]]:
-    """Open the store and the supervisor; on exit stop the agents and close both."""
+) -> AsyncIterator[Process]:
+    """Open the store and the supervisor; on exit stop the agents and close both.
+
+    Without a catalog the agents are loaded from the folder in the settings.
+    """
     if not settings.executes:
         settings.check_shared("execute")
     _make_folder(settings.data)
     if catalog is None:
         catalog = _load_agents(settings)
     if settings.executes:
-        _warn_of_missing_variables(catalog)
+        for problem in filter(None, (agent.lacks() for agent in catalog)):
+            log.warning("%s", problem)
     storage = await _open_storage(settings)
     try:
         async with Supervisor(
             storage, catalog, settings.data, limits=settings, default_agent=settings.agent
         ) as supervisor:
-            yield storage, supervisor
+            yield Process(
+                settings=settings,
+                storage=storage,
+                supervisor=supervisor,
+                metrics=_metrics(storage, supervisor),
+            )
     finally:
         await storage.close()
 
 
-def metrics_of(storage: Storage, supervisor: Supervisor) -> Registry:
-    """The metrics that servers and workers export."""
+def _metrics(storage: Storage, supervisor: Supervisor) -> Registry:
     metrics = Registry()
     metrics.gauge(
         "mobox_wake_ups",
@@ -113,12 +107,6 @@ def _load_agents(settings: Settings) -> Catalog:
     return catalog
 
 
-def _warn_of_missing_variables(catalog: Catalog) -> None:
-    for agent in catalog:
-        if problem := agent.lacks():
-            log.warning("%s", problem)
-
-
 async def _open_storage(settings: Settings) -> Storage:
     try:
         return await open_storage(settings.database, settings, settings.redis_url)
@@ -128,63 +116,36 @@ async def _open_storage(settings: Settings) -> Storage:
         raise StorageError(f"{error} ({_WHERE_TO_STORE})") from None
 
 
-# The pages of the API documentation.
-
-STYLE: Final = Path(__file__).parent / "static" / "docs.css"
-
-
-class Pages:
-    """The documentation, generated on first request."""
-
-    async def docs(self, request: Request) -> Response:
-        """The API documentation as HTML."""
-        base = str(request.url.replace(path=request.scope.get("root_path", ""), query=""))
-        page = docs_page(self._document, base, css="static/docs.css", json="openapi.json")
-        return Response(page, media_type="text/html")
-
-    async def style(self, _request: Request) -> Response:
-        """The style sheet of the documentation."""
-        return Response(self._style, media_type="text/css")
-
-    async def openapi(self, _request: Request) -> Response:
-        """The OpenAPI document."""
-        return json_response(self._document)
-
-    @cached_property
-    def _style(self) -> bytes:
-        return STYLE.read_bytes()
-
-    @cached_property
-    def _document(self) -> dict[str, Any]:
-        return document(tuple(ROUTES.values()), __version__)
-
-
 @asynccontextmanager
 async def open_services(
-    settings: Settings, catalog: Catalog | None = None, neighbours: PeerForwarder | None = None
+    settings: Settings, catalog: Catalog | None = None, peers: PeerForwarder | None = None
 ) -> AsyncIterator[Services]:
-    """Open everything that a server needs; on exit stop its agents and close it.
-
-    Without a catalog the agents are loaded from the folder in the settings.
-    """
-    async with open_supervisor(settings, catalog) as (storage, supervisor):
+    """Open everything that a server needs; on exit stop its agents and close it."""
+    async with open_process(settings, catalog) as process:
+        storage, metrics = process.storage, process.metrics
         heartbeats = Heartbeats()
         heartbeats.start()
-        metrics = metrics_of(storage, supervisor)
+        actions, index = ChatActions(storage, process.supervisor), SessionIndex(storage)
+        sessions = Sessions(storage, actions, index, metrics)
+        sockets = Sockets(sessions, max_bytes=settings.max_body, peers=peers)
         metrics.gauge(
             "mobox_streams", "Open event streams (SSE responses).", lambda: heartbeats.open_streams
         )
-        index = SessionIndex(storage)
-        sessions = Sessions(storage, supervisor, index, metrics)
-        sockets = _sockets(sessions, metrics, settings, neighbours)
+        metrics.gauge("mobox_sockets", "Connected Socket.IO clients.", lambda: sockets.open_sockets)
+        metrics.gauge(
+            "mobox_sockets_held",
+            "Characters buffered for sockets that have not read them yet.",
+            lambda: sockets.held,
+        )
         try:
             await sockets.listen()
             yield Services(
                 settings=settings,
                 storage=storage,
-                supervisor=supervisor,
-                heartbeats=heartbeats,
+                supervisor=process.supervisor,
                 metrics=metrics,
+                actions=actions,
+                heartbeats=heartbeats,
                 website=Website(),
                 sockets=sockets,
                 index=index,
@@ -195,56 +156,43 @@ async def open_services(
             heartbeats.stop()
 
 
-def _sockets(
-    sessions: Sessions, metrics: Registry, settings: Settings, peers: PeerForwarder | None
-) -> Sockets:
-    sockets = Sockets(sessions, most_bytes=settings.max_body, neighbours=peers)
-    metrics.gauge("mobox_sockets", "Connected Socket.IO clients.", lambda: sockets.open_sockets)
-    metrics.gauge(
-        "mobox_sockets_held",
-        "Characters buffered for sockets that have not read them yet.",
-        lambda: sockets.held,
-    )
-    return sockets
-
-
 def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
     """The application. The caller opens and closes its services.
 
     `principal` is the authentication hook of an app around this one.
     """
     settings = services.settings
+    knows_owners = principal is not None or settings.auth == "keys"
     app = Starlette(
-        routes=routes_of(services),
+        routes=starlette_routes(services, _authenticator(services, principal, knows_owners)),
         middleware=_cross_origin(settings.origins),
         exception_handlers=exception_handlers,
     )
     # Around all of Starlette, whose handler of unexpected errors is outside its middleware.
-    guarded = Guard(
-        AuthMiddleware(app, _door(services, principal)),
+    allowed = Allowed(
         hosts=settings.hosts_of(is_hooked=principal is not None),
         origins=settings.origins,
         max_body=settings.max_body,
-        takes_addresses=_knows_owners(settings, principal),
+        takes_addresses=knows_owners,
         is_hooked=principal is not None,
     )
-    return Counted(guarded, metrics=services.metrics)
+    responses = services.metrics.counter(
+        "mobox_responses_total", "HTTP responses started.", ("method", "status")
+    )
+    return Guard(app, allowed, responses)
 
 
-def _door(services: Services, principal: Hook | None) -> Authenticator:
+def _authenticator(services: Services, principal: Hook | None, knows_owners: bool) -> Authenticator:
+    """Without authentication all clients are the same owner, with all scopes and no limits."""
     settings, storage = services.settings, services.storage
-    if not _knows_owners(settings, principal):
-        return Authenticator(_local_owner, ConnectionRegistry(storage, None))
-    return Authenticator(principal or KeyHolders(storage), ConnectionRegistry(storage, settings))
-
-
-def _knows_owners(settings: Settings, principal: Hook | None) -> bool:
-    return principal is not None or settings.auth == "keys"
-
-
-def _local_owner(_connection: HTTPConnection) -> Principal:
-    """Without authentication all clients are the same owner, with all scopes."""
-    return Principal(OWNER, EVERY_SCOPE)
+    if not knows_owners:
+        local = Principal(OWNER, EVERY_SCOPE)
+        return Authenticator(lambda _: local, ConnectionRegistry(storage, None), RateLimit(None))
+    return Authenticator(
+        principal or KeyAuthentication(storage),
+        ConnectionRegistry(storage, settings.max_streams),
+        RateLimit(settings.max_runs_per_minute),
+    )
 
 
 def _cross_origin(origins: Collection[str]) -> list[Middleware]:
@@ -259,22 +207,4 @@ def _cross_origin(origins: Collection[str]) -> list[Middleware]:
             allow_headers=["authorization", "content-type", "idempotency-key", "last-event-id"],
             expose_headers=["x-mobox-run", "x-mobox-status", "retry-after", "www-authenticate"],
         )
-    ]
-
-
-def routes_of(services: Services) -> list[BaseRoute]:
-    """All routes: the API, the documentation and the page."""
-    pages, website = Pages(), services.website
-    return [
-        *served(services),
-        Mount(socketio.PATH, services.sockets),
-        Route("/docs", pages.docs),
-        Route("/openapi.json", pages.openapi),
-        Route("/static/docs.css", pages.style),
-        Route("/", website.page),
-        Route("/chat", website.page),
-        Route("/chat/{chat_id:path}", website.page),
-        Route("/favicon.ico", website.icon),
-        Route("/assets/{name:path}", website.asset),
-        Route("/{name}", website.file),
     ]

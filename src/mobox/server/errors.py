@@ -44,11 +44,11 @@ logger = logging.getLogger(__name__)
 
 
 class Answer(NamedTuple):
-    """How an exception is reported: `told` maps names in the body to the exception's attributes."""
+    """How an exception is reported; `details` maps names in the body to its attributes."""
 
     status: int
     code: str
-    told: Mapping[str, str] = {}
+    details: Mapping[str, str] = {}
     instead: str | None = None
     """The message for clients where the exception's own message is only logged."""
 
@@ -114,7 +114,7 @@ def explain(error: Exception, where: str) -> ErrorReport:
     if answer.instead is not None:
         logger.error("%s failed", where, exc_info=error)
         return ErrorReport(answer.status, {"code": answer.code, "message": answer.instead})
-    more = {name: getattr(error, attribute) for name, attribute in answer.told.items()}
+    more = {name: getattr(error, attribute) for name, attribute in answer.details.items()}
     known = {name: value for name, value in more.items() if value is not None}
     return ErrorReport(answer.status, {"code": answer.code, "message": str(error), **known})
 

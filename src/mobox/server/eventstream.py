@@ -32,7 +32,7 @@ from mobox.formatters import Formatter, format_all, joining
 from mobox.server.guard import WITHIN
 from mobox.storage.log import Log, RunId, pages
 
-_NO_ANSWER: Final = "mobox.broken_off"
+_ABORT: Final = "mobox.broken_off"
 _BEAT: Final = b":\n\n"
 _TICKS: Final = 10
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
@@ -87,28 +87,31 @@ class Heartbeats:
         self.tick()
 
 
-class _Left(Exception):
+class _Disconnected(Exception):
     """The client has disconnected."""
 
 
-class BrokenOff(Exception):
+class StreamAborted(Exception):
     """A response was aborted after it had started."""
 
 
 class EventStream:
     """One response: batches of frames, as `delivery.sse` makes them."""
 
-    __slots__ = ("_batches", "_beat", "_broken", "_cut", "_headers", "_heart", "_over", "_quiet",
-                 "_send", "_task", "_writing")  # fmt: skip
+    __slots__ = ("_batches", "_beat", "_broken", "_cut", "_headers", "_heartbeats", "_over",
+                 "_send", "_silent_ticks", "_task", "_writing")  # fmt: skip
 
     def __init__(
-        self, batches: AsyncIterator[bytes], heart: Heartbeats, headers: Mapping[str, str] = _NONE
+        self,
+        batches: AsyncIterator[bytes],
+        heartbeats: Heartbeats,
+        headers: Mapping[str, str] = _NONE,
     ) -> None:
         self._batches = batches
-        self._heart = heart
+        self._heartbeats = heartbeats
         self._headers = headers
         self._writing = asyncio.Lock()
-        self._quiet = 0
+        self._silent_ticks = 0
         self._broken = self._cut = self._over = False
         self._beat: asyncio.Task[None] | None = None
         self._send: Send
@@ -127,15 +130,15 @@ class EventStream:
         except asyncio.CancelledError:
             if not self._cut or (self._task and self._task.uncancel()):
                 raise
-        except (_Left, OSError):
+        except (_Disconnected, OSError):
             pass
         finally:
             self._over = True
             watcher.cancel()
             await self._close()
         if self._broken and scope.get(WITHIN):
-            await send({"type": _NO_ANSWER})
-            raise BrokenOff("event stream aborted before its end")
+            await send({"type": _ABORT})
+            raise StreamAborted("event stream aborted before its end")
 
     def cut(self) -> None:
         """Stop sending, without ending the response."""
@@ -150,9 +153,9 @@ class EventStream:
 
     def tick(self) -> None:
         """Send a heartbeat after a silent interval; called by the timer."""
-        self._quiet += 1
-        if self._quiet >= _TICKS and not self._writing.locked():
-            self._quiet = 0
+        self._silent_ticks += 1
+        if self._silent_ticks >= _TICKS and not self._writing.locked():
+            self._silent_ticks = 0
             self._beat = asyncio.create_task(self._heartbeat())
 
     def _start(self) -> Message:
@@ -163,12 +166,12 @@ class EventStream:
         return {"type": "http.response.start", "status": 200, "headers": encoded}
 
     async def _pump(self) -> None:
-        self._heart.add(self)
+        self._heartbeats.add(self)
         try:
             async for batch in self._batches:
                 if batch:
                     await self._write(batch)
-        except _Left:
+        except _Disconnected:
             raise
         except NotFoundError as gone:  # the chat was deleted
             self._broken = True
@@ -185,12 +188,12 @@ class EventStream:
             try:
                 await self._send({"type": "http.response.body", "body": body, "more_body": more})
             except OSError:  # ASGI 2.4: the client has disconnected
-                raise _Left from None
-            self._quiet = 0
+                raise _Disconnected from None
+            self._silent_ticks = 0
 
     async def _heartbeat(self) -> None:
         if not self._writing.locked() and not self._over:
-            with suppress(_Left):
+            with suppress(_Disconnected):
                 await self._write(_BEAT)
 
     async def _watch(self, receive: Receive) -> None:
@@ -201,7 +204,7 @@ class EventStream:
             self.cut()
 
     async def _close(self) -> None:
-        self._heart.remove(self)
+        self._heartbeats.remove(self)
         if self._beat:
             self._beat.cancel()
         try:
@@ -210,9 +213,6 @@ class EventStream:
         except Exception:
             run_id = self._headers.get("x-mobox-run", "unknown")
             logger.exception("event stream of run %s: closing failed", run_id)
-
-
-# A log as the bytes of one response.
 
 
 async def frames(

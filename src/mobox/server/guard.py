@@ -1,4 +1,4 @@
-"""Checks every request, and adds security headers to every response.
+"""Checks every request; counts every response and adds security headers to it.
 
 Rule 1: `Host` must be one of the server's names, against DNS rebinding. An IP address cannot be
         rebound, so with authentication any address is accepted. With keys a rebound page has no
@@ -20,17 +20,21 @@ import re
 from collections.abc import Callable, Collection
 from typing import Final, TypeAlias
 
+from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mobox.server.errors import error_response
+from mobox.server.metrics import Counter
 from mobox.settings import HOST, Origin, listed_host, listed_origin, parse_origin
 
 WITHIN: Final = "mobox.within"
 """Set in the ASGI scope of requests that came through an app around Mobox."""
 
 _HOST: Final = re.compile(rf"({HOST})(?::[0-9]{{1,5}})?")
+_METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+"""Methods that are counted by name; clients may send any others."""
 _CHANGES: Final = {"POST", "PUT", "PATCH", "DELETE"}
 _SCHEMES: Final = {"ws": "http", "wss": "https"}
 _SOCKETS: Final = "/socket.io/"
@@ -50,40 +54,38 @@ _PAGE_HEADERS: Final = {
 _API_HEADERS: Final = {b"cache-control": b"no-store"}
 
 
+class Allowed(Struct, frozen=True, kw_only=True):
+    """What a server accepts: names without ports, and origins as browsers write them."""
+
+    hosts: Collection[str] | None
+    """`None` accepts any name."""
+    origins: Collection[str]
+    max_body: int
+    takes_addresses: bool = False
+    """Whether any IP address is accepted as a host."""
+    is_hooked: bool = False
+    """Whether these settings come from an app around the server."""
+
+
 class Guard:
-    """ASGI middleware. `hosts` are names without ports, `origins` as browsers write them.
+    """ASGI middleware; `responses` counts by method and status."""
 
-    Without `hosts` any name is accepted; with `takes_addresses` any IP address. `is_hooked` is
-    whether the settings come from an app around it.
-    """
-
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        hosts: Collection[str] | None,
-        origins: Collection[str],
-        max_body: int,
-        takes_addresses: bool = False,
-        is_hooked: bool = False,
-    ) -> None:
+    def __init__(self, app: ASGIApp, allowed: Allowed, responses: Counter | None = None) -> None:
+        hosts = allowed.hosts
         self._app = app
         self._hosts = None if hosts is None else {listed_host(host) for host in hosts}
-        self._origins = {listed_origin(origin) for origin in origins}
-        self._max_body = max_body
-        self._takes_addresses = takes_addresses
-        self.is_hooked = is_hooked
+        self._origins = {listed_origin(origin) for origin in allowed.origins}
+        self._responses = responses
+        self.allowed = allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await self._exchange(scope, receive, send)
-        elif scope["type"] == "websocket" and self._refusal(scope, (_host, _origin)):
+        if scope["type"] == "websocket" and self._refusal(scope, (_host, _origin)):
             await send({"type": "websocket.close", "code": 1008, "reason": "not allowed"})
-        else:
+            return
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
-
-    async def _exchange(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = _Exchange(scope, receive, send, self._max_body)
+            return
+        exchange = _Exchange(scope, receive, send, self.allowed.max_body, self._responses)
         if refusal := self._refusal(scope, _CHECKS):
             await refusal(scope, exchange.receive, exchange.send)
             return
@@ -101,13 +103,10 @@ class Guard:
         name = host.strip("[]")
         if self._hosts is None or name in self._hosts:
             return True
-        return self._takes_addresses and _is_address(name)
+        return self.allowed.takes_addresses and _is_address(name)
 
     def lists(self, origin: Origin) -> bool:
         return origin in self._origins
-
-    def takes(self, size: int) -> bool:
-        return size <= self._max_body
 
 
 Check: TypeAlias = Callable[[Guard, Scope, Headers], Response | None]
@@ -137,7 +136,7 @@ def _option(guard: Guard, scope: Scope, field: str, value: str) -> str:
     """The option that allows the value, as it is written in this kind of server."""
     if scope.get(WITHIN):
         return f"mobox.mount(…, {field}=('{value}',))"
-    if guard.is_hooked:
+    if guard.allowed.is_hooked:
         return f"Settings(…, {field}=('{value}',))"
     return f"--{field.replace('_', '-')} {value}"
 
@@ -195,7 +194,7 @@ def _type(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
 
 def _length(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
     length = headers.get("content-length", "0")
-    if length.isdecimal() and guard.takes(int(length)):
+    if length.isdecimal() and int(length) <= guard.allowed.max_body:
         return None
     return _too_large()
 
@@ -206,13 +205,22 @@ _CHECKS: Final = (_host, _origin, _encoding, _type, _length)
 class _Exchange:
     """A request whose body is counted, and its response."""
 
-    __slots__ = ("_is_answered", "_is_api", "_left", "_receive", "_scope", "_send", "is_refused")
+    __slots__ = ("_is_answered", "_is_api", "_left", "_receive", "_responses", "_scope", "_send",
+                 "is_refused")  # fmt: skip
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, max_body: int) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        max_body: int,
+        responses: Counter | None,
+    ) -> None:
         self._scope = scope
         self._receive = receive
         self._send = send
         self._left = max_body
+        self._responses = responses
         self._is_api = _is_api(scope)  # now, as a mount in the app changes its scope
         self._is_answered = False
         self.is_refused = False
@@ -231,6 +239,9 @@ class _Exchange:
             return
         if message["type"] == "http.response.start":
             self._is_answered = True
+            if self._responses is not None:
+                method = self._scope["method"] if self._scope["method"] in _METHODS else "other"
+                self._responses.add(method=method, status=str(message["status"]))
             message = {**message, "headers": self._completed(list(message.get("headers", ())))}
         await self._send(message)
 

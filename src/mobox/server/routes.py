@@ -1,241 +1,56 @@
-"""The table of routes: their handlers and their documentation."""
+"""The table of routes: for each its handler, the scope that a key needs, and its documentation."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Awaitable, Callable
+from functools import cache
+from typing import Final, TypeAlias
 
-from starlette.routing import Route as Served
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount
+from starlette.routing import Route as StarletteRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mobox import __version__
+from mobox.delivery import socketio
 from mobox.delivery.sse import STREAM
 from mobox.formatters.ag_ui.requests import RunInput
 from mobox.formatters.ai_sdk import PROFILES
 from mobox.formatters.ai_sdk.requests import Body
-from mobox.server.ag_ui.copilotkit import CopilotKitRoutes, RuntimeInfo, StopRun
-from mobox.server.ag_ui.endpoint import AGUIRoutes, StopThread
-from mobox.server.auth.authenticated_route import AuthenticatedRoute, Handler
-from mobox.server.auth.tickets import TicketBody, TicketsRoutes, TicketView
-from mobox.server.chat.chats import (
-    AgentList,
-    ChatList,
-    ChatRow,
-    ChatsRoutes,
-    ChatView,
-    Messages,
-    Rename,
-)
-from mobox.server.chat.post import AnswerBody, ChatRoutes, RunState, StopBody
-from mobox.server.openapi import Parameter, Route
-from mobox.server.ops.health import Health, OperationsRoutes
-from mobox.server.runs.events import FormatList, RunsRoutes, Stderr
+from mobox.server import ag_ui, ai_sdk, chats, health
+from mobox.server.actions import AnswerBody, RunState, StopBody
+from mobox.server.auth import tickets
+from mobox.server.auth.authentication import AUTHENTICATOR, Authenticator
+from mobox.server.auth.principal import Principal
+from mobox.server.eventstream import EventStream
+from mobox.server.openapi import Operation, Parameter, document
+from mobox.server.runs import events
 from mobox.server.services import Services
 
-# The rows of AG-UI and CopilotKit in the table of routes.
+Handler: TypeAlias = Callable[[Request, Services], Awaitable[ASGIApp]]
 
-_KEY: Final = Parameter(
-    name="Idempotency-Key", place="header", description="Makes a retry safe; so does `runId`."
+
+class Route(Operation, frozen=True, kw_only=True):
+    """A row of the table: an operation, and the function that handles it."""
+
+    handler: Handler
+
+
+_PROFILE: Final = Parameter(
+    "profile",
+    f"The client's version: {', '.join(PROFILES)} or document.",
 )
-_INPUT: Final = {
-    "threadId": "chat-1",
-    "runId": "r1",
-    "messages": [{"id": "m1", "role": "user", "content": "tool"}],
-}
-_RUN: Final = (
-    "A message or answers: entries of `resume`, results of frontend tools. The response streams "
-    "the agent's output until the run ends or waits. Fields may also be written as `thread_id`.\n\n"
-    "Only messages with new ids are added; the last message sent again regenerates its answer. "
-    "Clients that send no `protocolVersion` get the events of versions before 1.0."
-)
-_CONNECT: Final = (
-    "The history of the thread, then its active run, live. Only `threadId` and `runId` are used. "
-    "A thread that does not exist yet gives an empty stream."
-)
-_REPLAY: Final = Parameter(
-    name="replay",
-    place="query",
-    description="`1`: replay the last run from its first event instead of a snapshot.",
-)
-_STOP: Final = "Disconnecting does not stop a run. Without `runId` the active run is stopped."
+_LIMIT: Final = Parameter("limit", "Maximum number of items, 1 to 200.", type=int)
+_BEFORE: Final = Parameter("before", "The `before` cursor of the previous page.")
 
-
-def _run(path: str, summary: str, tag: str) -> Route:
-    return Route(
-        method="POST",
-        path=path,
-        scope="write",
-        summary=summary,
-        description=_RUN,
-        parameters=(_KEY,),
-        body=RunInput,
-        example=_INPUT,
-        responses={200: STREAM},
-        tags=(tag,),
-    )
-
-
-def _connect(path: str, tag: str) -> Route:
-    return Route(
-        method="POST",
-        path=path,
-        scope="read",
-        summary="Read a thread",
-        description=_CONNECT,
-        parameters=(_REPLAY,),
-        body=RunInput,
-        example={"threadId": "chat-1", "runId": "r2", "messages": []},
-        responses={200: STREAM},
-        tags=(tag,),
-    )
-
-
-def _stop(path: str) -> Route:
-    return Route(
-        method="POST",
-        path=path,
-        scope="write",
-        summary="Stop the agent",
-        description=_STOP,
-        body=StopThread,
-        example={"threadId": "chat-1"},
-        responses={200: RunState, 202: RunState},
-        tags=("AG-UI",),
-    )
-
-
-_ANY: Final = "Send a message; `forwardedProps.agent` may name the agent"
-_ONE: Final = "Send a message to an agent"
-
-AG_UI_ROUTES: Final[dict[str, Route]] = {
-    "agui.chat": _run("/api/agui/chat", _ANY, "AG-UI"),
-    "agui.connect_chat": _connect("/api/agui/chat/connect", "AG-UI"),
-    "agui.stop_chat": _stop("/api/agui/chat/stop"),
-    "agui.run": _run("/api/agui/agents/{agent}", _ONE, "AG-UI"),
-    "agui.connect": _connect("/api/agui/agents/{agent}/connect", "AG-UI"),
-    "agui.stop": _stop("/api/agui/agents/{agent}/stop"),
-    "copilotkit.info": Route(
-        method="GET",
-        path="/api/copilotkit/info",
-        scope="read",
-        summary="List agents",
-        responses={200: RuntimeInfo},
-        tags=("CopilotKit",),
-    ),
-    "copilotkit.run": _run("/api/copilotkit/agent/{agent}/run", _ONE, "CopilotKit"),
-    "copilotkit.connect": _connect("/api/copilotkit/agent/{agent}/connect", "CopilotKit"),
-    "copilotkit.stop": Route(
-        method="POST",
-        path="/api/copilotkit/agent/{agent}/stop/{thread_id}",
-        scope="write",
-        summary="Stop the agent",
-        description=_STOP,
-        body=StopRun,
-        example={},
-        responses={200: RunState, 202: RunState},
-        tags=("CopilotKit",),
-    ),
-}
-"""By handler, as in `routes.ROUTES`."""
-
-
-# The rows of the table of routes for runs.
-
-_READING: Final = (
-    Parameter(
-        name="after",
-        description="The cursor: the `id` of the last event that was read, `0` for the start; a "
-        "`seq` alone is after all events of that entry.",
-    ),
-    Parameter(
-        name="live",
-        description="`sse`: stream until the run ends; `off`: only what is stored now.",
-    ),
-    Parameter(
-        name="Last-Event-ID",
-        place="header",
-        description="Sent by `EventSource` when it reconnects; takes precedence over `after`.",
-    ),
-)
-_PLACES: Final = (
-    "Every event has an `id`, `<seq>.<k>`: the k-th event of entry `seq` of the log. To resume "
-    "after it, send it as the cursor.\n\n"
-    "An invalid cursor is 400 `bad_cursor`, with the `tail` of the log; a deleted run is 410; 204 "
-    "means nothing new, and with `x-mobox-status: done` that there will be nothing more."
-)
-
-RUN_ROUTES: Final[dict[str, Route]] = {
-    "runs.events": Route(
-        method="GET",
-        path="/api/runs/{run_id}/events",
-        scope="read",
-        summary="Read the events of a run, in any format",
-        description=_PLACES,
-        parameters=(
-            Parameter(
-                name="format",
-                description="One of `/api/formats`; default `canonical`.",
-            ),
-            Parameter(name="profile", description="Default: the format's first profile."),
-            *_READING,
-            Parameter(
-                name="ticket", description="A ticket of `POST /api/tickets`, instead of a key."
-            ),
-        ),
-        responses={200: STREAM, 204: None},
-        tags=("Runs",),
-    ),
-    "runs.inspect": Route(
-        method="GET",
-        path="/api/runs/{run_id}/inspect",
-        scope="read",
-        summary="Inspect a run: raw lines, events and frames",
-        description="Each event is one entry of the log: `{seq, id, ts, event, lines, frames}`. "
-        "`lines` are the agent's raw lines, `{n, firstSeq, lastSeq, line}`, at the first entry "
-        "that was parsed from them; `frames` are the entry's documents, by format.\n\n" + _PLACES,
-        parameters=(
-            Parameter(
-                name="format",
-                description="`name` or `name:profile`, separated by commas; default: all.",
-            ),
-            *_READING,
-        ),
-        responses={200: STREAM, 204: None},
-        tags=("Runs",),
-    ),
-    "runs.stderr": Route(
-        method="GET",
-        path="/api/runs/{run_id}/stderr",
-        scope="read",
-        summary="Read the agent's stderr",
-        description="The last 64 KiB of each attempt (`leg`) that has ended and wrote something, "
-        "with the values of its secrets removed and control characters escaped.",
-        responses={200: Stderr},
-        tags=("Runs",),
-    ),
-    "runs.formats": Route(
-        method="GET",
-        path="/api/formats",
-        scope="read",
-        summary="List formats",
-        description="The formats that a run can be read in, with their profiles; the first profile "
-        "is the default.",
-        responses={200: FormatList},
-        tags=("Runs",),
-    ),
-}
-"""By handler: a group of routes and its method."""
-
-
-PROFILE: Final = Parameter(
-    name="profile",
-    description=f"The client's version: {', '.join(PROFILES)} or document.",
-)
-LIMIT: Final = Parameter(name="limit", type=int, description="Maximum number of items, 1 to 200.")
-BEFORE: Final = Parameter(name="before", description="The `before` cursor of the previous page.")
-
-ROUTES: Final[dict[str, Route]] = {
-    "chat.post": Route(
+_TALKING: Final = (
+    Route(
         method="POST",
         path="/api/chat",
+        handler=ai_sdk.post_message,
         scope="write",
         summary="Send a message",
         description="A message, an edit, a retry, or the answer to an approval: whatever "
@@ -243,8 +58,8 @@ ROUTES: Final[dict[str, Route]] = {
         "A message that is sent twice starts one run. While a run is active, another message gets "
         "409 `run_active` with its `runId`.",
         parameters=(
-            PROFILE,
-            Parameter(name="Idempotency-Key", place="header", description="Makes retries safe."),
+            _PROFILE,
+            Parameter("Idempotency-Key", "Makes retries safe.", place="header"),
         ),
         body=Body,
         example={
@@ -252,25 +67,27 @@ ROUTES: Final[dict[str, Route]] = {
             "message": {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "tool"}]},
         },
         responses={200: STREAM},
-        tags=("Talking",),
+        tag="Talking",
     ),
-    "chat.stream": Route(
+    Route(
         method="GET",
         path="/api/chat/{chat_id}/stream",
+        handler=ai_sdk.resume_stream,
         scope="read",
         summary="Resume the stream of the active run",
         description="From its start, then live. 204 if there is none.",
         parameters=(
-            PROFILE,
-            Parameter(name="run", description="The id of a run, which may have ended."),
-            Parameter(name="strict", description="1: respond with 204 to a run that just ended."),
+            _PROFILE,
+            Parameter("run", "The id of a run, which may have ended."),
+            Parameter("strict", "1: respond with 204 to a run that just ended."),
         ),
         responses={200: STREAM, 204: None},
-        tags=("Talking",),
+        tag="Talking",
     ),
-    "chat.stop": Route(
+    Route(
         method="POST",
         path="/api/chat/{chat_id}/stop",
+        handler=ai_sdk.stop_run,
         scope="write",
         summary="Stop the agent",
         description=(
@@ -280,149 +97,388 @@ ROUTES: Final[dict[str, Route]] = {
         body=StopBody,
         example={},
         responses={200: RunState, 202: RunState},
-        tags=("Talking",),
+        tag="Talking",
     ),
-    "chat.answer": Route(
+    Route(
         method="POST",
         path="/api/chat/{chat_id}/answer",
+        handler=ai_sdk.answer_run,
         scope="write",
         summary="Answer an input request",
         description="The agent's further output is in the stream.",
         body=AnswerBody,
         example={"requestId": "q1", "decision": "answered", "value": "yes"},
         responses={202: RunState},
-        tags=("Talking",),
+        tag="Talking",
     ),
-    "chats.find": Route(
+)
+
+_CHATS: Final = (
+    Route(
         method="GET",
         path="/api/chats",
+        handler=chats.list_chats,
         scope="read",
         summary="List chats",
         parameters=(
-            Parameter(name="query", description="Search text in titles and messages."),
-            BEFORE,
-            LIMIT,
+            Parameter("query", "Search text in titles and messages."),
+            _BEFORE,
+            _LIMIT,
         ),
-        responses={200: ChatList},
-        tags=("Chats",),
+        responses={200: chats.ChatList},
+        tag="Chats",
     ),
-    "chats.get": Route(
+    Route(
         method="GET",
         path="/api/chats/{chat_id}",
+        handler=chats.read_chat,
         scope="read",
         summary="Read a chat",
         description="Its messages and its active run, read in one snapshot. The message of that "
         "run is not included: read its stream.\n\n"
         "All messages; with `limit` the last ones, and a `before` cursor for earlier ones.",
-        parameters=(PROFILE, LIMIT),
-        responses={200: ChatView},
-        tags=("Chats",),
+        parameters=(_PROFILE, _LIMIT),
+        responses={200: chats.ChatView},
+        tag="Chats",
     ),
-    "chats.rename": Route(
+    Route(
         method="PATCH",
         path="/api/chats/{chat_id}",
+        handler=chats.rename_chat,
         scope="write",
         summary="Rename a chat",
-        body=Rename,
+        body=chats.Rename,
         example={"title": "The weather in Zürich"},
-        responses={200: ChatRow},
-        tags=("Chats",),
+        responses={200: chats.ChatRow},
+        tag="Chats",
     ),
-    "chats.delete": Route(
+    Route(
         method="DELETE",
         path="/api/chats/{chat_id}",
+        handler=chats.delete_chat,
         scope="write",
         summary="Delete a chat",
         description="With its runs, their logs and its agents' state.",
         responses={204: None},
-        tags=("Chats",),
+        tag="Chats",
     ),
-    "chats.messages": Route(
+    Route(
         method="GET",
         path="/api/chats/{chat_id}/messages",
+        handler=chats.read_messages,
         scope="read",
         summary="Read a chat's messages page by page",
         description="The last messages, or those before a cursor.",
-        parameters=(PROFILE, BEFORE, LIMIT),
-        responses={200: Messages},
-        tags=("Chats",),
+        parameters=(_PROFILE, _BEFORE, _LIMIT),
+        responses={200: chats.Messages},
+        tag="Chats",
     ),
-    "chats.agents": Route(
+    Route(
         method="GET",
         path="/api/agents",
+        handler=chats.list_agents,
         scope="read",
         summary="List agents",
-        responses={200: AgentList},
-        tags=("Chats",),
+        responses={200: chats.AgentList},
+        tag="Chats",
     ),
-    **AG_UI_ROUTES,
-    "tickets.buy": Route(
+)
+
+
+# AG-UI and CopilotKit have the same operations at several paths.
+
+_ANY_AGENT: Final = "Send a message; `forwardedProps.agent` may name the agent"
+_ONE_AGENT: Final = "Send a message to an agent"
+_STOP: Final = "Disconnecting does not stop a run. Without `runId` the active run is stopped."
+
+
+def _run_route(path: str, handler: Handler, summary: str, tag: str) -> Route:
+    return Route(
+        method="POST",
+        path=path,
+        handler=handler,
+        scope="write",
+        summary=summary,
+        description="A message or answers: entries of `resume`, results of frontend tools. The "
+        "response streams the agent's output until the run ends or waits. Fields may also be "
+        "written as `thread_id`.\n\n"
+        "Only messages with new ids are added; the last message sent again regenerates its "
+        "answer. Clients that send no `protocolVersion` get the events of versions before 1.0.",
+        parameters=(
+            Parameter("Idempotency-Key", "Makes a retry safe; so does `runId`.", place="header"),
+        ),
+        body=RunInput,
+        example={
+            "threadId": "chat-1",
+            "runId": "r1",
+            "messages": [{"id": "m1", "role": "user", "content": "tool"}],
+        },
+        responses={200: STREAM},
+        tag=tag,
+    )
+
+
+def _connect_route(path: str, tag: str) -> Route:
+    return Route(
+        method="POST",
+        path=path,
+        handler=ag_ui.connect,
+        scope="read",
+        summary="Read a thread",
+        description="The history of the thread, then its active run, live. Only `threadId` and "
+        "`runId` are used. A thread that does not exist yet gives an empty stream.",
+        parameters=(
+            Parameter(
+                "replay", "`1`: replay the last run from its first event instead of a snapshot."
+            ),
+        ),
+        body=RunInput,
+        example={"threadId": "chat-1", "runId": "r2", "messages": []},
+        responses={200: STREAM},
+        tag=tag,
+    )
+
+
+def _stop_route(path: str) -> Route:
+    return Route(
+        method="POST",
+        path=path,
+        handler=ag_ui.stop,
+        scope="write",
+        summary="Stop the agent",
+        description=_STOP,
+        body=ag_ui.StopThread,
+        example={"threadId": "chat-1"},
+        responses={200: RunState, 202: RunState},
+        tag="AG-UI",
+    )
+
+
+_AG_UI: Final = (
+    _run_route("/api/agui/chat", ag_ui.run, _ANY_AGENT, "AG-UI"),
+    _connect_route("/api/agui/chat/connect", "AG-UI"),
+    _stop_route("/api/agui/chat/stop"),
+    _run_route("/api/agui/agents/{agent}", ag_ui.run, _ONE_AGENT, "AG-UI"),
+    _connect_route("/api/agui/agents/{agent}/connect", "AG-UI"),
+    _stop_route("/api/agui/agents/{agent}/stop"),
+    Route(
+        method="GET",
+        path="/api/copilotkit/info",
+        handler=ag_ui.copilotkit_info,
+        scope="read",
+        summary="List agents",
+        responses={200: ag_ui.RuntimeInfo},
+        tag="CopilotKit",
+    ),
+    _run_route("/api/copilotkit/agent/{agent}/run", ag_ui.copilotkit_run, _ONE_AGENT, "CopilotKit"),
+    _connect_route("/api/copilotkit/agent/{agent}/connect", "CopilotKit"),
+    Route(
+        method="POST",
+        path="/api/copilotkit/agent/{agent}/stop/{thread_id}",
+        handler=ag_ui.copilotkit_stop,
+        scope="write",
+        summary="Stop the agent",
+        description=_STOP,
+        body=ag_ui.StopRun,
+        example={},
+        responses={200: RunState, 202: RunState},
+        tag="CopilotKit",
+    ),
+)
+
+_TICKET: Final = Parameter("ticket", "A ticket of `POST /api/tickets`, instead of a key.")
+"""A route accepts tickets if its row lists this parameter."""
+
+_READING: Final = (
+    Parameter(
+        "after",
+        "The cursor: the `id` of the last event that was read, `0` for the start; a "
+        "`seq` alone is after all events of that entry.",
+    ),
+    Parameter("live", "`sse`: stream until the run ends; `off`: only what is stored now."),
+    Parameter(
+        "Last-Event-ID",
+        "Sent by `EventSource` when it reconnects; takes precedence over `after`.",
+        place="header",
+    ),
+)
+_CURSORS: Final = (
+    "Every event has an `id`, `<seq>.<k>`: the k-th event of entry `seq` of the log. To resume "
+    "after it, send it as the cursor.\n\n"
+    "An invalid cursor is 400 `bad_cursor`, with the `tail` of the log; a deleted run is 410; 204 "
+    "means nothing new, and with `x-mobox-status: done` that there will be nothing more."
+)
+
+_RUNS: Final = (
+    Route(
         method="POST",
         path="/api/tickets",
+        handler=tickets.create_ticket,
         scope="read",
         summary="Get a ticket for a stream",
         description="For `EventSource`, which cannot send a key: `?ticket=` opens "
         "`/api/runs/{run_id}/events` once, within a minute. To reconnect, get another ticket.",
-        body=TicketBody,
+        body=tickets.TicketBody,
         example={"runId": "msg_1"},
-        responses={201: TicketView},
-        tags=("Runs",),
+        responses={201: tickets.TicketView},
+        tag="Runs",
     ),
-    "operations.health": Route(
+    Route(
+        method="GET",
+        path="/api/runs/{run_id}/events",
+        handler=events.stream_events,
+        scope="read",
+        summary="Read the events of a run, in any format",
+        description=_CURSORS,
+        parameters=(
+            Parameter("format", "One of `/api/formats`; default `canonical`."),
+            Parameter("profile", "Default: the format's first profile."),
+            *_READING,
+            _TICKET,
+        ),
+        responses={200: STREAM, 204: None},
+        tag="Runs",
+    ),
+    Route(
+        method="GET",
+        path="/api/runs/{run_id}/inspect",
+        handler=events.inspect_run,
+        scope="read",
+        summary="Inspect a run: raw lines, events and frames",
+        description="Each event is one entry of the log: `{seq, id, ts, event, lines, frames}`. "
+        "`lines` are the agent's raw lines, `{n, firstSeq, lastSeq, line}`, at the first entry "
+        "that was parsed from them; `frames` are the entry's documents, by format.\n\n" + _CURSORS,
+        parameters=(
+            Parameter("format", "`name` or `name:profile`, separated by commas; default: all."),
+            *_READING,
+        ),
+        responses={200: STREAM, 204: None},
+        tag="Runs",
+    ),
+    Route(
+        method="GET",
+        path="/api/runs/{run_id}/stderr",
+        handler=events.read_stderr,
+        scope="read",
+        summary="Read the agent's stderr",
+        description="The last 64 KiB of each attempt (`leg`) that has ended and wrote something, "
+        "with the values of its secrets removed and control characters escaped.",
+        responses={200: events.Stderr},
+        tag="Runs",
+    ),
+    Route(
+        method="GET",
+        path="/api/formats",
+        handler=events.list_formats,
+        scope="read",
+        summary="List formats",
+        description="The formats that a run can be read in, with their profiles; the first profile "
+        "is the default.",
+        responses={200: events.FormatList},
+        tag="Runs",
+    ),
+)
+
+_OPERATING: Final = (
+    Route(
         method="GET",
         path="/healthz",
+        handler=health.alive,
         scope=None,
         summary="Liveness check",
-        responses={200: Health},
-        tags=("Operating",),
+        responses={200: health.Health},
+        tag="Operating",
     ),
-    "operations.ready": Route(
+    Route(
         method="GET",
         path="/readyz",
+        handler=health.ready,
         scope=None,
         summary="Readiness check: can runs be started here?",
-        responses={200: Health, 503: Health},
-        tags=("Operating",),
+        responses={200: health.Health, 503: health.Health},
+        tag="Operating",
     ),
-    "operations.metrics": Route(
+    Route(
         method="GET",
         path="/metrics",
+        handler=health.metrics,
         scope="operate",
         summary="Prometheus metrics",
         responses={200: "text/plain"},
-        tags=("Operating",),
+        tag="Operating",
     ),
-    **RUN_ROUTES,
-}
-"""By handler: a group of routes and its method."""
+)
+
+ROUTES: Final = (*_TALKING, *_CHATS, *_AG_UI, *_RUNS, *_OPERATING)
 
 
-def served(services: Services) -> list[Served]:
-    """The table as Starlette routes, with their handlers."""
-    groups = {
-        "chat": ChatRoutes(services),
-        "chats": ChatsRoutes(services),
-        "agui": AGUIRoutes(services),
-        "copilotkit": CopilotKitRoutes(services),
-        "operations": OperationsRoutes(services),
-        "runs": RunsRoutes(services),
-        "tickets": TicketsRoutes(services),
-    }
+class Endpoint:
+    """A row as an ASGI application: authenticates the client, then calls the handler."""
 
-    def handler(name: str) -> Handler:
-        group, _, method = name.partition(".")
-        found: Handler = getattr(groups[group], method)
-        return found
+    def __init__(self, route: Route, services: Services, authenticator: Authenticator) -> None:
+        self._route = route
+        self._services = services
+        self._authenticator = authenticator
+        self._is_stream = STREAM in route.responses.values()
+        self._takes_tickets = _TICKET in route.parameters
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request, route = Request(scope, receive, send), self._route
+        if route.scope is not None:
+            principal = await self._authenticate(request)
+            principal.check(route.scope)
+            self._authenticator.remember(scope, principal)
+        if route.scope is None or not self._is_stream:
+            response = await route.handler(request, self._services)
+            await response(scope, receive, send)
+            return
+        # Count it as a stream of the owner before the handler starts a run.
+        with self._authenticator.connections.added(principal) as connection:
+            response = await route.handler(request, self._services)
+            if isinstance(response, EventStream):
+                connection.end = response.end  # if the key is revoked while it is open
+            await response(scope, receive, send)
+
+    async def _authenticate(self, request: Request) -> Principal:
+        secret = request.query_params.get(_TICKET.name) if self._takes_tickets else None
+        if secret is None:
+            return await self._authenticator.authenticate(request)
+        run_id = request.path_params["run_id"]
+        principal = await tickets.redeem_ticket(self._services.storage, secret, run_id)
+        if principal is None:
+            raise self._authenticator.refusal(
+                "invalid, expired or already used ticket for this run"
+            )
+        return principal
+
+
+def starlette_routes(services: Services, authenticator: Authenticator) -> list[BaseRoute]:
+    """Everything that is served: the table, sockets, the OpenAPI document and the page."""
+    website = services.website
+
+    async def sockets(scope: Scope, receive: Receive, send: Send) -> None:
+        """Sockets are authenticated when they connect, which is later."""
+        await services.sockets({**scope, AUTHENTICATOR: authenticator}, receive, send)
 
     # Chat ids come from clients and may contain slashes, so routes with a fixed suffix go first.
-    routes = sorted(ROUTES.items(), key=lambda item: item[1].path.endswith("}"))
+    rows = sorted(ROUTES, key=lambda route: route.path.endswith("}"))
     return [
-        Served(
-            _with_any_id(route.path),
-            AuthenticatedRoute(route, handler(name), services.storage),
-            methods=[route.method],
-        )
-        for name, route in routes
+        *(
+            StarletteRoute(
+                _with_any_id(row.path),
+                Endpoint(row, services, authenticator),
+                methods=[row.method],
+            )
+            for row in rows
+        ),
+        Mount(socketio.PATH, sockets),
+        StarletteRoute("/openapi.json", _openapi),
+        StarletteRoute("/", website.page),
+        StarletteRoute("/chat", website.page),
+        StarletteRoute("/chat/{chat_id:path}", website.page),
+        StarletteRoute("/favicon.ico", website.icon),
+        StarletteRoute("/assets/{name:path}", website.asset),
+        StarletteRoute("/{name}", website.file),
     ]
 
 
@@ -432,3 +488,12 @@ def _with_any_id(path: str) -> str:
     An agent's id is the name of a folder, which has none.
     """
     return re.sub(r"(?<!\{agent)\}", ":path}", path)
+
+
+async def _openapi(_request: Request) -> Response:
+    return Response(_openapi_document(), media_type="application/json")
+
+
+@cache
+def _openapi_document() -> bytes:
+    return msgspec.json.encode(document(ROUTES, __version__))

@@ -1,66 +1,47 @@
-"""The services of a server, and helpers that all routes share."""
+"""The services of a server, and helpers that all handlers of routes share."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
 from mobox.delivery.socketio import Sockets
 from mobox.errors import InvalidRequest, NotJson
 from mobox.events import JSON, json_text
-from mobox.events.turn import Action
-from mobox.events.turn import Request as Turn
 from mobox.formatters.bodies import convert
-from mobox.server.auth.authentication import authenticator_of, principal_of
+from mobox.server.actions import ChatActions
 from mobox.server.eventstream import Heartbeats
-from mobox.server.ops.metrics import Registry
-from mobox.server.socketio.session_index import SessionIndex
+from mobox.server.metrics import Registry
+from mobox.server.session_index import SessionIndex
 from mobox.server.website import Website
 from mobox.settings import Settings
 from mobox.storage import Storage
-from mobox.supervisor import Continued, Supervisor
+from mobox.supervisor import Supervisor
 
 T = TypeVar("T")
 
 
-class Services(Struct, frozen=True, kw_only=True):
-    """The parts of a server."""
+class Process(Struct, frozen=True, kw_only=True):
+    """The parts of every process that executes runs: a server or a worker."""
 
     settings: Settings
     storage: Storage
     supervisor: Supervisor
-    heartbeats: Heartbeats
     metrics: Registry
+
+
+class Services(Process, frozen=True, kw_only=True):
+    """The parts of a server."""
+
+    actions: ChatActions
+    heartbeats: Heartbeats
     website: Website
     sockets: Sockets
     index: SessionIndex
-
-
-def owner_of(connection: HTTPConnection) -> str:
-    """The owner of the authenticated client."""
-    return principal_of(connection).owner
-
-
-async def counted(
-    connection: HTTPConnection, request: Turn, submit: Callable[[], Awaitable[Continued]]
-) -> Continued:
-    """Submit under the owner's rate limit; raises `RateLimited`.
-
-    Answers and repeated requests start no run, and do not count.
-    """
-    if request.action is Action.CONTINUE:
-        return await submit()
-    visits, owner = authenticator_of(connection).visits, owner_of(connection)
-    visits.begin(owner)
-    continued = await submit()
-    if not continued.created:
-        visits.take_back(owner)
-    return continued
 
 
 async def read_json(request: Request) -> JSON:
@@ -79,5 +60,4 @@ async def read_as(request: Request, shape: type[T]) -> T:
 
 def json_response(value: object, status: int = 200) -> Response:
     """A JSON response."""
-    body = msgspec.json.encode(value)
-    return Response(body, status, media_type="application/json")
+    return Response(msgspec.json.encode(value), status, media_type="application/json")

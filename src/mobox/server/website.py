@@ -57,7 +57,7 @@ _NOT_BUILT: Final = (
     "<!doctype html><html lang=en><meta charset=utf-8><title>Mobox</title>"
     "<h1>The page has not been built</h1>"
     "<p>Run <code>make web</code> in the repository (it needs Node), and load this again. "
-    'The API works without it: see <a href="{base}docs">its documentation</a>.</p>'
+    'The API works without it: see <a href="{base}openapi.json">its OpenAPI document</a>.</p>'
 )
 
 

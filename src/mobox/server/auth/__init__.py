@@ -1,1 +1,1 @@
-"""Who sends a request: API keys, tickets, sessions and their limits."""
+"""Who sends a request: API keys, tickets, an app's own authentication, and the limits of owners."""

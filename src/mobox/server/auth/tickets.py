@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mobox.formatters.bodies import Id
-from mobox.server.auth.authentication import Principal, principal_of
 from mobox.server.auth.keys import TICKET, digest_of, is_live, new_secret
+from mobox.server.auth.principal import Principal, principal_of
 from mobox.server.services import Services, json_response, read_as
 from mobox.settings import now_ms
 from mobox.storage.keys import Keys, Ticket
@@ -38,37 +38,26 @@ class TicketView(Struct, rename="camel", kw_only=True):
     expires_at: int
 
 
-class TicketsRoutes:
-    """`/api/tickets`."""
-
-    def __init__(self, services: Services) -> None:
-        self._storage = services.storage
-
-    async def buy(self, request: Request) -> Response:
-        """Create a ticket for one run of the client's owner."""
-        principal = principal_of(request)
-        run = await self._storage.run(principal.owner, (await read_as(request, TicketBody)).run_id)
-        secret, until = _secret(principal.expires_at), now_ms() + LASTS
-        ticket = Ticket(
-            digest=digest_of(secret),
-            key_id=principal.key_id,
-            owner=principal.owner,
-            run_id=run.id,
-            expires_at=until,
-        )
-        await self._storage.add_ticket(ticket)
-        return json_response(TicketView(ticket=secret, expires_at=until), 201)
+async def create_ticket(request: Request, services: Services) -> Response:
+    """Create a ticket for one run of the client's owner."""
+    principal, storage = principal_of(request), services.storage
+    run = await storage.run(principal.owner, (await read_as(request, TicketBody)).run_id)
+    secret = new_secret(TICKET)
+    if principal.expires_at is not None:  # in the secret, which its digest covers completely
+        secret += f".{principal.expires_at}"
+    expires_at = now_ms() + LASTS
+    ticket = Ticket(
+        digest=digest_of(secret),
+        key_id=principal.key_id,
+        owner=principal.owner,
+        run_id=run.id,
+        expires_at=expires_at,
+    )
+    await storage.add_ticket(ticket)
+    return json_response(TicketView(ticket=secret, expires_at=expires_at), 201)
 
 
-def _secret(buyer_until: int | None) -> str:
-    """A secret that includes the expiry of its owner's authentication.
-
-    It cannot be changed, as the digest covers all of it.
-    """
-    return new_secret(TICKET) + ("" if buyer_until is None else f".{buyer_until}")
-
-
-async def holder_of(keys: Keys, secret: str, run_id: str) -> Principal | None:
+async def redeem_ticket(keys: Keys, secret: str, run_id: str) -> Principal | None:
     """The principal of a ticket, with scope `read`; `None` if it is not valid for this run."""
     ticket = await keys.take_ticket(digest_of(secret))
     if ticket is None or ticket.run_id != run_id or not await _is_good(keys, ticket.key_id):

@@ -1,1 +1,1 @@
-"""Operations: processes of a server, health and metrics."""
+"""The processes of a server: one, several that share a port, and workers."""

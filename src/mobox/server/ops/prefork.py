@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from mobox.errors import MoboxError
-from mobox.storage.retry import Backoff
 
 log = logging.getLogger("mobox.server")
 
@@ -58,7 +57,7 @@ class PreforkParent:
         self._announce = announce
         self._alive: dict[int, tuple[int, float]] = {}  # by pid: its number, and since when
         self._due: dict[int, float] = {}
-        self._backoffs = [Backoff(FIRST_DELAY, LAST_DELAY, jitter=0) for _ in range(count)]
+        self._delays: dict[int, float] = {}
         self._ready: set[int] = set()
         self._ending = False
         self._code = 0
@@ -124,10 +123,9 @@ class PreforkParent:
             self._code = code if code > 0 else 1
             return
         how = f"signal {-code}" if code < 0 else f"code {code}"
-        backoff = self._backoffs[number]
-        if time.monotonic() - since >= SOON:
-            backoff.reset()
-        delay = backoff.delay()
+        lived = time.monotonic() - since
+        before = self._delays.get(number, 0.0) if lived < SOON else 0.0
+        self._delays[number] = delay = min(max(FIRST_DELAY, before * 2), LAST_DELAY)
         message = "process %d of %d (pid %d) ended with %s; restarting it in %.1f s"
         log.warning(message, number + 1, self._count, pid, how, delay)
         self._due[number] = time.monotonic() + delay

@@ -41,7 +41,7 @@ Caddy 120), so that they do not send a request on a connection that is just bein
 GOODBYE: Final = 1
 """Seconds that clients have to read the rest, once all runs have ended."""
 
-NEIGHBOURS: Final = 6
+PEERS: Final = 6
 """Seconds that peer processes have to end their runs for sockets connected through this one."""
 
 GONE: Final = 60
@@ -61,7 +61,7 @@ def serve(settings: Settings) -> int:
         address = address_of(listener)
 
         def announce() -> None:
-            say(f"Mobox is at {address} (Ctrl+C to stop)")
+            print_line(f"Mobox is at {address} (Ctrl+C to stop)")
 
         if settings.workers > 1:
             work = partial(_serve_together, settings, listener)
@@ -70,8 +70,8 @@ def serve(settings: Settings) -> int:
     return 0
 
 
-def _serve_together(settings: Settings, listener: socket.socket, mate: WorkerProcess) -> None:
-    run_loop(_serve(settings, listener, mate.ready, mate))
+def _serve_together(settings: Settings, listener: socket.socket, process: WorkerProcess) -> None:
+    run_loop(_serve(settings, listener, process.ready, process))
 
 
 def run_loop(work: Coroutine[Any, Any, None]) -> None:
@@ -95,10 +95,10 @@ async def _serve(
     settings: Settings,
     listener: socket.socket,
     announce: Callable[[], None],
-    mate: WorkerProcess | None = None,
+    process: WorkerProcess | None = None,
 ) -> None:
-    peers = PeerForwarder(mate.folder, mate.number) if mate is not None else None
-    async with open_services(settings, neighbours=peers) as services:
+    peers = PeerForwarder(process.folder, process.number) if process is not None else None
+    async with open_services(settings, peers=peers) as services:
         services.website.prepare()
         await _warn_about_keys(settings, services.storage)
         config = uvicorn.Config(
@@ -114,8 +114,8 @@ async def _serve(
             ws_per_message_deflate=False,
         )
         server = _Server(config, services, announce)
-        if mate is not None:
-            server.end_with(mate.parent)
+        if process is not None:
+            server.end_with(process.parent)
         await server.serve(sockets=[listener])
 
 
@@ -157,11 +157,11 @@ class _Server(uvicorn.Server):
         self._announce()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        say_what_ends(self._supervisor.running)
+        print_stopping(self._supervisor.running)
         await self._supervisor.close()
         await self._sockets.finish(0 if self.force_exit else GOODBYE)
         await self._sockets.aclose()
-        await self._sockets.leave(0 if self.force_exit else NEIGHBOURS)
+        await self._sockets.leave(0 if self.force_exit else PEERS)
         self._loop.call_later(0 if self.force_exit else GOODBYE, self._hang_up)
         await super().shutdown(sockets)
 
@@ -178,14 +178,14 @@ class _Server(uvicorn.Server):
             connection.transport.abort()
 
 
-def say_what_ends(running: int) -> None:
+def print_stopping(running: int) -> None:
     """Print how many runs are being stopped, as that may take a while."""
     if running:
         runs = "1 run" if running == 1 else f"{running} runs"
-        say(f"Stopping {runs} (Ctrl+C again to stop at once)")
+        print_line(f"Stopping {runs} (Ctrl+C again to stop at once)")
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Print a line to stdout, which may be closed by now."""
     with suppress(OSError):
         sys.stdout.write(f"{line}\n")

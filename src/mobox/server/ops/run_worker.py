@@ -12,29 +12,28 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 
 import uvicorn
-from msgspec import Struct
 from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from mobox.server.app import metrics_of, open_supervisor
+from mobox.server import health
+from mobox.server.app import open_process
 from mobox.server.errors import exception_handlers
-from mobox.server.guard import Guard
-from mobox.server.ops.health import OperationsRoutes
-from mobox.server.ops.metrics import Registry
+from mobox.server.guard import Allowed, Guard
 from mobox.server.ops.run_server import (
     address_of,
     listen,
+    print_line,
+    print_stopping,
     run_loop,
-    say,
-    say_what_ends,
     set_up_logging,
 )
+from mobox.server.services import Process
 from mobox.settings import Settings, is_loopback
-from mobox.storage import Storage
 from mobox.supervisor import Supervisor
 
 log = logging.getLogger("mobox.server")
@@ -54,13 +53,14 @@ def work(settings: Settings) -> int:
 
 async def _work(settings: Settings) -> None:
     async with (
-        open_supervisor(settings) as (storage, supervisor),
-        served_health(settings, storage, supervisor),
+        open_process(settings) as process,
+        served_health(process),
     ):
+        supervisor = process.supervisor
         ending = _shutdown_event(supervisor)
-        say("Mobox worker is running (Ctrl+C to stop)")
+        print_line("Mobox worker is running (Ctrl+C to stop)")
         await ending.wait()
-        say_what_ends(supervisor.running)
+        print_stopping(supervisor.running)
         await supervisor.close()
 
 
@@ -80,12 +80,6 @@ def _shutdown_event(supervisor: Supervisor) -> asyncio.Event:
 # The health endpoint
 
 
-class _Worker(Struct, frozen=True):
-    storage: Storage
-    supervisor: Supervisor
-    metrics: Registry
-
-
 class _Health(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -94,19 +88,18 @@ class _Health(uvicorn.Server):
 
 
 @asynccontextmanager
-async def served_health(
-    settings: Settings, storage: Storage, supervisor: Supervisor
-) -> AsyncIterator[None]:
+async def served_health(process: Process) -> AsyncIterator[None]:
     """Serve health and metrics at a port of its own, until the worker ends."""
+    settings = process.settings
     if settings.health_port is None:
         yield
         return
-    app = _app(_Worker(storage, supervisor, metrics_of(storage, supervisor)), settings)
+    app = _health_app(process)
     config = uvicorn.Config(app, lifespan="off", access_log=False, log_config=None, ws="none")
     with listen(settings.health_host, settings.health_port, "health_port") as listener:
         server = _Health(config)
         serving = asyncio.create_task(_serve(server, listener))
-        say(f"Health endpoint: {address_of(listener)}")
+        print_line(f"Health endpoint: {address_of(listener)}")
         try:
             yield
         finally:
@@ -121,15 +114,12 @@ async def _serve(server: uvicorn.Server, listener: socket.socket) -> None:
         log.exception("the worker's health endpoint failed; its runs continue")
 
 
-def _app(worker: _Worker, settings: Settings) -> ASGIApp:
-    operations = OperationsRoutes(worker)
-    routes = [
-        Route("/healthz", operations.health),
-        Route("/readyz", operations.ready),
-        Route("/metrics", operations.metrics),
-    ]
+def _health_app(process: Process) -> ASGIApp:
+    settings = process.settings
+    handlers = {"/healthz": health.alive, "/readyz": health.ready, "/metrics": health.metrics}
+    routes = [Route(path, partial(handler, process=process)) for path, handler in handlers.items()]
     app = Starlette(routes=routes, exception_handlers=exception_handlers)
     # Probes from other machines, such as a kubelet's, use any address of this one.
     is_ours_alone = is_loopback(settings.health_host)
     hosts = (*settings.hosts, settings.health_host) if is_ours_alone else None
-    return Guard(app, hosts=hosts, origins=(), max_body=settings.max_body)
+    return Guard(app, Allowed(hosts=hosts, origins=(), max_body=settings.max_body))

@@ -60,7 +60,7 @@ class Inspector:
         self._lines: list[RawEntry] = []
         self._line = 0
 
-    async def tell(self, entries: Sequence[LogEntry]) -> list[list[bytes]]:
+    async def format_all(self, entries: Sequence[LogEntry]) -> list[list[bytes]]:
         """One document for each entry."""
         await self._read_lines(entries[-1].seq)
         return [[msgspec.json.encode(self._row(entry))] for entry in entries]

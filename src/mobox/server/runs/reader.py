@@ -7,6 +7,9 @@ Rule 2: where the run waits, a protocol may have documents that end a response. 
         continues. A protocol without such documents continues in the same response.
 Rule 3: documents that start a response in the middle have no number: a client that is cut off there
         gets them again.
+
+Cursors are opaque to clients, which send them back unchanged: `7.2` is after the second document of
+entry 7, `7` after all of that entry, `0` before everything.
 """
 
 from __future__ import annotations
@@ -23,15 +26,11 @@ from mobox.delivery import sse
 from mobox.errors import InvalidCursor
 from mobox.events import LogEntry
 from mobox.formatters import Formatter, StoredRun, formatter_of_run, is_indexed
-from mobox.server.socketio.session_index import Format, SessionIndex
+from mobox.server.session_index import Format, SessionIndex
 from mobox.storage.log import PAGE, Log, Run, Status, pages, status_after
 
-# Cursors in the documents of a run; opaque to clients, which send them back unchanged.
-#
-# `7.2` is after the second document of entry 7, `7` after all of that entry, `0` before everything.
-
 # No more digits than a database's integers hold, and than Python parses.
-_PLACE: Final = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?", re.ASCII)
+_CURSOR: Final = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?", re.ASCII)
 
 
 class Cursor(NamedTuple):
@@ -47,7 +46,7 @@ BEGINNING: Final = Cursor(0)
 
 def parse_cursor(text: str, tail: int) -> Cursor:
     """Parse a cursor in a log of `tail` entries; raises `InvalidCursor`."""
-    found = _PLACE.fullmatch(text)
+    found = _CURSOR.fullmatch(text)
     if found is None or int(found[1]) > tail:
         raise InvalidCursor(text[:40], tail)
     return Cursor(int(found[1]), None if found[2] is None else int(found[2]))
@@ -74,7 +73,7 @@ class Batch(NamedTuple):
 class RunFormatter(Protocol):
     """Formats a log for one reader, from its first entry on."""
 
-    async def tell(self, entries: Sequence[LogEntry]) -> list[Documents]:
+    async def format_all(self, entries: Sequence[LogEntry]) -> list[Documents]:
         """The documents of each of `entries`."""
         ...
 
@@ -95,27 +94,27 @@ class ProtocolRunFormatter:
         self.pause = formatter.pause
         self.resume = formatter.resume
 
-    async def tell(self, entries: Sequence[LogEntry]) -> list[Documents]:
+    async def format_all(self, entries: Sequence[LogEntry]) -> list[Documents]:
         return [self._formatter.format(entry) for entry in entries]
 
 
 class DeferredRunFormatter:
-    """Makes its teller at the first entry, when the events of earlier runs can be counted."""
+    """Makes its formatter at the first entry, when the events of earlier runs can be counted."""
 
     def __init__(self, make: Callable[[], Awaitable[RunFormatter]]) -> None:
         self._make = make
-        self._teller: RunFormatter | None = None
+        self._formatter: RunFormatter | None = None
 
-    async def tell(self, entries: Sequence[LogEntry]) -> list[Documents]:
-        if self._teller is None:
-            self._teller = await self._make()
-        return await self._teller.tell(entries)
+    async def format_all(self, entries: Sequence[LogEntry]) -> list[Documents]:
+        if self._formatter is None:
+            self._formatter = await self._make()
+        return await self._formatter.format_all(entries)
 
     def pause(self) -> Documents:
-        return self._teller.pause() if self._teller is not None else []
+        return self._formatter.pause() if self._formatter is not None else []
 
     def resume(self) -> Documents:
-        return self._teller.resume() if self._teller is not None else []
+        return self._formatter.resume() if self._formatter is not None else []
 
 
 def run_formatters(
@@ -124,7 +123,7 @@ def run_formatters(
     make_formatter: Callable[[list[Formatter]], RunFormatter],
     index: SessionIndex,
 ) -> Callable[[], RunFormatter]:
-    """A factory of tellers of a run; `make_formatter` gets a new formatter for each of `formats`.
+    """A factory of formatters of a run; `make_formatter` gets a new one for each of `formats`.
 
     Events of earlier runs are counted only for formats that number the events of a whole chat.
     """
@@ -168,21 +167,16 @@ class RunReader:
         """Whether the whole run was read."""
         return self._status == "done"
 
-    @property
-    def place(self) -> Cursor:
-        """The cursor after the last document, once all batches were taken."""
-        return self._place
-
-    async def go_to(self, place: Cursor) -> None:
+    async def go_to(self, cursor: Cursor) -> None:
         """Seek to a cursor, before anything is sent; raises `InvalidCursor`."""
-        await self._replay(place.seq)
-        read = len(self._last) if place.documents is None else place.documents
+        await self._replay(cursor.seq)
+        read = len(self._last) if cursor.documents is None else cursor.documents
         if read <= len(self._last):
             self._left = _numbered(self._seq, self._last[read:], read)
         else:
             await self._go_to_end(read)
 
-    async def told(self, *, live: bool) -> AsyncGenerator[bytes, None]:
+    async def sse_batches(self, *, live: bool) -> AsyncGenerator[bytes, None]:
         """The batches as Server-Sent Events."""
         async with aclosing(self.batches(live=live)) as batches:
             async for batch in batches:
@@ -204,12 +198,13 @@ class RunReader:
                 return
 
     def _begin(self) -> None:
-        self._teller = self._make()
+        self._formatter = self._make()
         self._status: Status = "running"
         self._seq = 0
         self._last: Documents = []  # the documents of entry `_seq`
         self._has_waited = False  # and a batch with `waits` was yielded
-        self._place = BEGINNING
+        self.cursor = BEGINNING
+        """After the last document, once all batches were taken."""
 
     async def _replay(self, through: int) -> None:
         """Format the log up to an entry without sending it."""
@@ -217,32 +212,32 @@ class RunReader:
             await self._advance(page)
 
     async def _advance(self, entries: list[LogEntry]) -> list[Documents]:
-        formatted = await self._teller.tell(entries)
+        formatted = await self._formatter.format_all(entries)
         self._status = status_after(self._status, [entry.event for entry in entries])
         self._seq, self._last = entries[-1].seq, formatted[-1]
-        self._has_waited, self._place = False, Cursor(self._seq, len(self._last))
+        self._has_waited, self.cursor = False, Cursor(self._seq, len(self._last))
         return formatted
 
     async def _go_to_end(self, read: int) -> None:
         """Seek into, or behind, the documents that end a response at the current entry."""
         seq, before = self._seq, len(self._last)
-        ending = self._teller.pause() if self._status == "waiting" else []
+        ending = self._formatter.pause() if self._status == "waiting" else []
         if read - before > len(ending):
             raise InvalidCursor(f"{seq}.{read}", self._run.tail_seq)
         self._left = _numbered(seq, ending[read - before :], read)
         self._is_over = bool(self._left)
         if not self._is_over:
-            self._begin()  # with a new teller, whose response has not ended
+            self._begin()  # with a new formatter, whose response has not ended
             await self._replay(seq)
             self._resumes = True
-        self._place = Cursor(seq, before + len(ending))
+        self.cursor = Cursor(seq, before + len(ending))
 
     async def _next(self, live: bool) -> list[LogEntry]:
         limit = PAGE if live else min(PAGE, self._run.tail_seq - self._seq)
         return await self._log.read(self._run.id, self._seq, limit) if limit > 0 else []
 
     async def _format(self, entries: list[LogEntry]) -> list[Numbered]:
-        prelude = self._teller.resume() if self._resumes else []
+        prelude = self._formatter.resume() if self._resumes else []
         self._resumes = False
         numbered: list[Numbered] = [(None, document) for document in prelude]
         for entry, documents in zip(entries, await self._advance(entries), strict=True):
@@ -254,9 +249,9 @@ class RunReader:
         self._has_waited = True
         if self._resumes:
             return []
-        ending, sent = self._teller.pause(), len(self._last)
+        ending, sent = self._formatter.pause(), len(self._last)
         self._is_over = bool(ending)
-        self._place = Cursor(self._seq, sent + len(ending))
+        self.cursor = Cursor(self._seq, sent + len(ending))
         return _numbered(self._seq, ending, sent)
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from mobox.errors import InvalidRequest
 from mobox.events import JSON, InputRequest
 from mobox.formatters.bodies import Id, check_storable, convert
-from mobox.server.chat.service import AnswerBody
+from mobox.server.actions import AnswerBody
 from mobox.storage.log import Run
 
 Status = Literal["idle", "running", "waiting"]

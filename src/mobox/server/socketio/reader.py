@@ -12,26 +12,23 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import NamedTuple
 
 from mobox.errors import ChatNotFound
-from mobox.formatters import Formatter
 from mobox.formatters.agent_event import AgentEventFormatter, place_of
-from mobox.server.runs.lookup import active_of, run_of_chat, runs_so_far
+from mobox.server.actions import active_of, run_of_chat, runs_so_far
 from mobox.server.runs.reader import (
-    BEGINNING,
     Cursor,
     Numbered,
     ProtocolRunFormatter,
-    RunFormatter,
     RunReader,
     format_cursor,
     parse_cursor,
     run_formatters,
 )
-from mobox.server.socketio.session_index import Format, SessionIndex, up_to_the_first_open
+from mobox.server.session_index import Format, SessionIndex, up_to_the_first_open
 from mobox.storage import Storage
 from mobox.storage.log import Run, RunId
 
@@ -41,12 +38,7 @@ class Session(NamedTuple):
 
     owner: str
     id: str
-    format: str
-    profile: str | None
-
-    @property
-    def fmt(self) -> Format:
-        return Format(self.format, self.profile)
+    format: Format
 
 
 class SessionBatch(NamedTuple):
@@ -60,7 +52,7 @@ class SessionBatch(NamedTuple):
 
 
 class SessionReader(ABC):
-    """Reads one session; `told` is to be called once, after `open`."""
+    """Reads one session; `batches` is to be called once, after `open`."""
 
     def __init__(self, storage: Storage, session: Session, index: SessionIndex) -> None:
         self._storage = storage
@@ -69,19 +61,11 @@ class SessionReader(ABC):
         self._after: RunId | None = None
         """The last run that was read completely."""
         self._first: tuple[Run, RunReader] | None = None
-        """The run and the reading to start with, if the cursor is inside a run."""
-        self._quiet = asyncio.Event()
+        """The run and the reader to start with, if the cursor is inside a run."""
+        self.idle = asyncio.Event()
+        """Set while everything was sent, and more comes only after a user's action."""
 
-    @property
-    def is_quiet(self) -> bool:
-        """Whether everything was sent, and more comes only after a user's action."""
-        return self._quiet.is_set()
-
-    async def quiet(self) -> None:
-        """Wait for that."""
-        await self._quiet.wait()
-
-    async def told(self) -> AsyncGenerator[SessionBatch, None]:
+    async def batches(self) -> AsyncGenerator[SessionBatch, None]:
         """Everything that is stored, then what comes."""
         while True:
             async with aclosing(self._batches_of(*await self._next())) as batches:
@@ -89,45 +73,45 @@ class SessionReader(ABC):
                     yield each
                     del each  # Rule 4
 
-    async def _batches_of(self, run: Run, reading: RunReader) -> AsyncGenerator[SessionBatch, None]:
+    async def _batches_of(self, run: Run, reader: RunReader) -> AsyncGenerator[SessionBatch, None]:
         waits = False
         while True:
-            place = _cursor(reading.place)
-            async with aclosing(reading.batches(live=True)) as batches:
+            before = _encoded(reader.cursor)
+            async with aclosing(reader.batches(live=True)) as batches:
                 async for batch in batches:
                     if batch.waits and waits and not batch.documents:
                         continue  # a new response has no documents yet
                     waits = batch.waits
-                    self._quiet.clear()
-                    yield SessionBatch(run, _with_cursors(batch.documents, place), waits)
+                    self.idle.clear()
+                    yield SessionBatch(run, _with_cursors(batch.documents, before), waits)
                     del batch  # Rule 4
                     if waits:
-                        self._quiet.set()
-            if reading.is_done:
+                        self.idle.set()
+            if reader.is_done:
                 self._pass(run)
                 return
-            reading = await self._resumed(run, reading.place)
+            reader = await self._resumed(run, reader.cursor)
 
     async def _next(self) -> tuple[Run, RunReader]:
         if self._first is not None:
             first, self._first = self._first, None
             return first
-        self._quiet.set()
+        self.idle.set()
         while True:
             run = await self._storage.run_after(self._session.owner, self._session.id, self._after)
             if self._is_sent(run):
-                self._quiet.clear()
-                return run, self._reading(run)
+                self.idle.clear()
+                return run, self._reader(run)
             self._pass(run)
 
-    async def _resumed(self, run: Run, place: Cursor) -> RunReader:
-        reading = self._reading(run)
-        await reading.go_to(place)
-        return reading
+    async def _resumed(self, run: Run, cursor: Cursor) -> RunReader:
+        reader = self._reader(run)
+        await reader.go_to(cursor)
+        return reader
 
     @abstractmethod
-    def _reading(self, run: Run) -> RunReader:
-        """A reading of a run, from its start."""
+    def _reader(self, run: Run) -> RunReader:
+        """A reader of a run, from its start."""
 
     def _is_sent(self, run: Run) -> bool:
         return True
@@ -151,7 +135,7 @@ class IndexedSession(SessionReader):
         """Seek to the index; returns the active run. Raises `InvalidCursor`."""
         try:
             session = self._session
-            indexed = await self._index.of_session(session.owner, session.id, session.fmt)
+            indexed = await self._index.of_session(session.owner, session.id, session.format)
         except ChatNotFound:
             indexed = []
         runs = [each.run for each in indexed]
@@ -160,11 +144,11 @@ class IndexedSession(SessionReader):
         self._after = runs[place.run - 1].id if place.run else None
         return active_of(runs)
 
-    def _reading(self, run: Run) -> RunReader:
+    def _reader(self, run: Run) -> RunReader:
         def make() -> ProtocolRunFormatter:
             self._formatter = AgentEventFormatter(
                 run.id,
-                self._session.profile or AgentEventFormatter.PROFILES[0],
+                self._session.format.profile or AgentEventFormatter.PROFILES[0],
                 session_id=run.chat_id,
                 user_id=run.owner,
                 first_event_index=self._first_index,
@@ -190,34 +174,25 @@ class FramedSession(SessionReader):
         active = active_of(runs)
         if run_id is not None:
             run = await run_of_chat(self._storage, self._session.owner, self._session.id, run_id)
-            await self._begin(run, parse_cursor(cursor, run.tail_seq))
+            self._first = run, await self._resumed(run, parse_cursor(cursor, run.tail_seq))
         elif active is not None:
-            await self._begin(active, None)
-        else:
-            self._after = _last(runs)
+            self._first = active, self._reader(active)
+        elif runs:
+            self._after = runs[-1].id
         return active
 
-    async def _begin(self, run: Run, place: Cursor | None) -> None:
-        self._first = run, await self._resumed(run, place or BEGINNING)
-
-    def _reading(self, run: Run) -> RunReader:
-        def make(formatters: list[Formatter]) -> RunFormatter:
-            return ProtocolRunFormatter(*formatters)
-
-        return RunReader(
-            self._storage, run, run_formatters(run, [self._session.fmt], make, self._index)
+    def _reader(self, run: Run) -> RunReader:
+        make = run_formatters(
+            run, [self._session.format], lambda made: ProtocolRunFormatter(*made), self._index
         )
+        return RunReader(self._storage, run, make)
 
     def _is_sent(self, run: Run) -> bool:
         return not run.superseded
 
 
-def _last(runs: Sequence[Run]) -> RunId | None:
-    return runs[-1].id if runs else None
-
-
-def _cursor(place: Cursor) -> bytes:
-    return format_cursor(place.seq, place.documents or 0)
+def _encoded(cursor: Cursor) -> bytes:
+    return format_cursor(cursor.seq, cursor.documents or 0)
 
 
 def _with_cursors(documents: list[Numbered], before: bytes) -> list[tuple[bytes, bytes]]:

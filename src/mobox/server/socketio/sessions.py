@@ -18,18 +18,20 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
-from mobox.delivery.socketio import EventPayload, Refusal, Socket, SocketClosed
+from mobox.delivery.socketio import Refusal, Socket
+from mobox.delivery.socketio_packets import EventPayload, SocketClosed
 from mobox.errors import InvalidRequest, MoboxError, NotFoundError, TooManySessions, UnknownProfile
-from mobox.events import JSON, InputRequest
+from mobox.events import JSON
 from mobox.formatters import profiles_of
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.formatters.bodies import convert, expected
-from mobox.server.auth.authentication import authenticator_of, principal_of, with_key
+from mobox.server.actions import ChatActions, RunState
+from mobox.server.auth.authentication import authenticator_of, with_key
 from mobox.server.auth.connections import OpenConnection
-from mobox.server.chat.service import ChatService, RunState
+from mobox.server.auth.principal import principal_of
 from mobox.server.errors import OUR_FAULT, explain, explain_status
-from mobox.server.ops.metrics import Registry
-from mobox.server.services import counted, owner_of
+from mobox.server.metrics import Registry
+from mobox.server.session_index import Format, SessionIndex
 from mobox.server.socketio.messages import Answering, Join, Joined, Leave, Stop, Waiting, body_of
 from mobox.server.socketio.reader import (
     FramedSession,
@@ -38,49 +40,226 @@ from mobox.server.socketio.reader import (
     SessionBatch,
     SessionReader,
 )
-from mobox.server.socketio.session_index import SessionIndex
 from mobox.storage import Storage
-from mobox.storage.log import Run, RunId
-from mobox.supervisor import Supervisor
+from mobox.storage.log import Run
 from mobox.supervisor.input_requests import input_requests_of
 
-# A session that a socket has joined: sends its events to the socket, with backpressure.
+AGENT_EVENTS: Final = "agent-event"
+MOST_SESSIONS: Final = 100
+"""Maximum number of sessions that one socket may join."""
 
-PendingInputs = Callable[[RunId], Awaitable[tuple[InputRequest, ...]]]
+Handler = Callable[["Sessions", Socket, str, JSON], Awaitable[object]]
+"""Gets the socket, the owner of its client, and the payload; returns the acknowledgement."""
 
 logger = logging.getLogger(__name__)
 encode = msgspec.json.Encoder().encode
 
 
-class Subscription:
-    """One socket's reading of one session, in a task of its own."""
+class Sessions:
+    """Handles all sockets of a server."""
 
     def __init__(
-        self,
-        socket: Socket,
-        session: Session,
-        reading: SessionReader,
-        pending_inputs: PendingInputs,
-        indexed: bool,
+        self, storage: Storage, actions: ChatActions, index: SessionIndex, metrics: Registry
+    ) -> None:
+        self._storage = storage
+        self._actions = actions
+        self._index = index
+        self._joined: dict[Socket, dict[str, Subscription]] = {}
+        self._connections: dict[Socket, OpenConnection] = {}
+        self._handled = metrics.counter(
+            "mobox_socket_answers_total", "Socket.IO events handled.", ("event", "outcome")
+        )
+        metrics.gauge(
+            "mobox_sessions", "Sessions joined by Socket.IO clients.", lambda: len(self._active())
+        )
+
+    async def connect(self, socket: Socket, auth: JSON) -> Refusal | None:
+        """Authenticate a client; while connected, it counts towards its owner's stream limit."""
+        authenticator = authenticator_of(HTTPConnection(socket.scope))
+        try:
+            request = HTTPConnection(with_key(socket.scope, auth))
+            principal = await authenticator.authenticate(request)
+            connection = authenticator.connections.add(principal)
+        except MoboxError as problem:
+            return explain(problem, "connect").error
+        except HTTPException as refused:  # raised by the app's hook
+            return explain_status(refused).error
+        except Exception:
+            logger.exception("authentication of a socket failed")
+            return OUR_FAULT
+        authenticator.remember(socket.scope, principal)
+        connection.end = socket.hang_up
+        self._connections[socket] = connection
+        return None
+
+    async def disconnect(self, socket: Socket) -> None:
+        """Stop the subscriptions of a client that has disconnected."""
+        if (connection := self._connections.pop(socket, None)) is not None:
+            authenticator_of(HTTPConnection(socket.scope)).connections.remove(connection)
+        for subscription in self._joined.pop(socket, {}).values():
+            await subscription.stop()
+
+    async def drain(self) -> None:
+        """Wait until every subscription has sent everything that is stored."""
+        while waiting := [each for each in self._active() if not each.is_idle]:
+            await asyncio.gather(*(each.drain() for each in waiting))
+
+    def _active(self) -> list[Subscription]:
+        every = (each for joined in self._joined.values() for each in joined.values())
+        return [each for each in every if not each.is_over]
+
+    async def handle(self, socket: Socket, event: str, message: EventPayload) -> object:
+        """Handle an event; returns the acknowledgement."""
+        answer: object = None
+        error: dict[str, Any] | None = None
+        try:
+            scope, handler = self._handler(event, message)
+            principal = principal_of(HTTPConnection(socket.scope))
+            principal.check(scope)
+            answer = await handler(self, socket, principal.owner, message.payload)
+        except SocketClosed:
+            raise
+        except MoboxError as problem:
+            error = explain(problem, event).error
+        except Exception:
+            logger.exception("socket event %s failed", event)
+            error = OUR_FAULT
+        outcome = "ok" if error is None else error["code"]
+        self._handled.add(event=event if event in self.HANDLERS else "other", outcome=outcome)
+        return answer if error is None else await self._refuse(socket, message, error)
+
+    def _handler(self, event: str, message: EventPayload) -> tuple[str, Handler]:
+        if message.problem is not None:
+            raise InvalidRequest("", message.problem)
+        if event not in self.HANDLERS:
+            raise InvalidRequest("event", expected(self.HANDLERS, event))
+        return self.HANDLERS[event]
+
+    async def _refuse(self, socket: Socket, message: EventPayload, error: dict[str, Any]) -> object:
+        """Report an error (Rule 2)."""
+        if message.wants_answer:
+            return {"error": error}
+        named = message.payload.get("sessionId") if isinstance(message.payload, dict) else None
+        about = {"sessionId": named if isinstance(named, str) else None, "error": error}
+        await socket.emit("session:error", encode(about))
+        return None
+
+    # Reading
+
+    async def _join(self, socket: Socket, owner: str, payload: JSON) -> Joined:
+        join = convert("", payload, Join)
+        self._check_limit(socket, join.session_id)
+        session = Session(owner, join.session_id, _format(join))
+        is_indexed = session.format.protocol == AGENT_EVENTS
+        open_reader = self._open_indexed if is_indexed else self._open_framed
+        reader, active = await open_reader(session, join)
+        subscription = Subscription(socket, session, reader, self._storage)
+        await self._replace(socket, session.id, subscription)
+        state = Joined.of(session.id, active)
+        await socket.emit("session:joined", encode(state))
+        subscription.start()  # sends nothing before this returns: there is no await in between
+        return state
+
+    async def _replace(self, socket: Socket, session_id: str, new: Subscription) -> None:
+        if not socket.is_open:
+            raise SocketClosed
+        self._check_limit(socket, session_id)  # again, as other joins may have come in between
+        joined = self._joined.setdefault(socket, {})
+        old = joined.get(session_id)
+        joined[session_id] = new
+        if old is not None:
+            await old.stop()
+
+    def _check_limit(self, socket: Socket, session_id: str) -> None:
+        joined = self._joined.get(socket, {})
+        for name in [name for name, each in joined.items() if each.is_over]:
+            del joined[name]
+        if len(joined) >= MOST_SESSIONS and session_id not in joined:
+            raise TooManySessions(MOST_SESSIONS)
+
+    async def _open_indexed(self, session: Session, join: Join) -> tuple[SessionReader, Run | None]:
+        if join.after is not None:
+            raise InvalidRequest("after", f"{session.format.protocol} resumes with lastEventIndex")
+        last = -1 if join.last_event_index is None else join.last_event_index
+        reader = IndexedSession(self._storage, session, self._index, last)
+        return reader, await reader.open()
+
+    async def _open_framed(self, session: Session, join: Join) -> tuple[SessionReader, Run | None]:
+        if join.last_event_index is not None:
+            raise InvalidRequest("lastEventIndex", f"{session.format.protocol} resumes with after")
+        reader, after = FramedSession(self._storage, session, self._index), join.after
+        run_id, cursor = (after.run_id, after.cursor) if after is not None else (None, "")
+        return reader, await reader.open(run_id, cursor)
+
+    async def _leave(self, socket: Socket, _owner: str, payload: JSON) -> dict[str, JSON]:
+        session_id = convert("", payload, Leave).session_id
+        subscription = self._joined.get(socket, {}).pop(session_id, None)
+        if subscription is not None:
+            await subscription.stop()
+        return {"sessionId": session_id}
+
+    # Messages, answers, stop
+
+    async def _submit(self, socket: Socket, owner: str, payload: JSON) -> dict[str, JSON]:
+        request = read_request(*body_of(payload))
+        authenticator = authenticator_of(HTTPConnection(socket.scope))
+        continued = await authenticator.rate_limit.submit(
+            owner, request, lambda: self._actions.submit(owner, request)
+        )
+        return {"runId": continued.run.id}
+
+    async def _stop(self, _socket: Socket, owner: str, payload: JSON) -> RunState:
+        stop = convert("", payload, Stop)
+        return await self._actions.stop(owner, stop.session_id, stop.run_id)
+
+    async def _answer(self, _socket: Socket, owner: str, payload: JSON) -> RunState:
+        answer = convert("", payload, Answering)
+        return await self._actions.answer(owner, answer.session_id, answer)
+
+    HANDLERS: ClassVar[dict[str, tuple[str, Handler]]] = {
+        "session:join": ("read", _join),
+        "session:leave": ("read", _leave),
+        "chat:message": ("write", _submit),
+        "chat:stop": ("write", _stop),
+        "chat:answer": ("write", _answer),
+    }
+    """By event: the scope that a key needs, and the handler."""
+
+
+def _format(join: Join) -> Format:
+    """The requested format; raises `UnknownProtocol` or `UnknownProfile`."""
+    name = join.format or AGENT_EVENTS
+    known = profiles_of(name)
+    if join.profile is not None and join.profile not in known:
+        raise UnknownProfile(join.profile, known)
+    return Format(name, join.profile)
+
+
+class Subscription:
+    """A session that a socket has joined: sends its events to the socket, in a task of its own."""
+
+    def __init__(
+        self, socket: Socket, session: Session, reader: SessionReader, storage: Storage
     ) -> None:
         self._socket = socket
         self._session = session
-        self._reading = reading
-        self._pending_inputs = pending_inputs
-        self._send = self._event if indexed else self._frame
+        self._reader = reader
+        self._storage = storage
+        is_indexed = session.format.protocol == AGENT_EVENTS
+        self._send = self._event if is_indexed else self._frame
         self._task: asyncio.Task[None] | None = None
         self.is_over = False
         """Whether it has stopped for good."""
 
     @property
-    def is_quiet(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether everything that is stored was sent."""
-        return self.is_over or self._reading.is_quiet
+        return self.is_over or self._reader.idle.is_set()
 
-    async def quiet(self) -> None:
-        """Wait for that."""
+    async def drain(self) -> None:
+        """Wait until everything that is stored was sent."""
         if not self.is_over:
-            await self._reading.quiet()
+            await self._reader.idle.wait()
 
     def start(self) -> None:
         """Start sending, unless it was stopped before."""
@@ -100,7 +279,7 @@ class Subscription:
 
     async def _send_all(self) -> None:
         try:
-            async with aclosing(self._reading.told()) as batches:
+            async with aclosing(self._reader.batches()) as batches:
                 async for batch in batches:
                     await self._send_batch(batch)
                     del batch  # the next one may take long
@@ -125,8 +304,10 @@ class Subscription:
         about = encode({"sessionId": self._session.id, "runId": batch.run.id})[:-1]
         for cursor, document in batch.documents:
             await self._send(about, cursor, document)
-        if batch.waits and (requests := await self._pending_inputs(batch.run.id)):
-            waiting = Waiting.of(self._session.id, batch.run.id, requests)
+        if not batch.waits:
+            return
+        if pending := (await input_requests_of(self._storage, batch.run.id)).pending:
+            waiting = Waiting.of(self._session.id, batch.run.id, pending)
             await self._socket.emit("session:waiting", encode(waiting))
 
     async def _event(self, _about: bytes, _cursor: bytes, document: bytes) -> None:
@@ -137,202 +318,3 @@ class Subscription:
         data = document if document.startswith(b"{") else encode(document.decode())
         frame = b'%b,"cursor":"%b","data":%b}' % (about, cursor, data)
         await self._socket.emit("agent:frame", frame)
-
-
-AGENT_EVENTS: Final = "agent-event"
-MOST_SESSIONS: Final = 100
-"""Maximum number of sessions that one socket may join."""
-
-Handler = Callable[["Sessions", Socket, JSON], Awaitable[object]]
-Subscriptions = dict[str, Subscription]
-Opened = tuple[SessionReader, Run | None]
-"""The reading of a session, and its active run."""
-
-
-class Sessions:
-    """Handles all sockets of a server."""
-
-    def __init__(
-        self, storage: Storage, supervisor: Supervisor, index: SessionIndex, metrics: Registry
-    ) -> None:
-        self._storage = storage
-        self._talk = ChatService(storage, supervisor)
-        self._index = index
-        self._joined: dict[Socket, Subscriptions] = {}
-        self._visits: dict[Socket, OpenConnection] = {}
-        self._answers = metrics.counter(
-            "mobox_socket_answers_total", "Socket.IO events handled.", ("event", "outcome")
-        )
-        metrics.gauge("mobox_sessions", "Sessions joined by Socket.IO clients.", self._count)
-
-    async def came(self, socket: Socket, auth: JSON) -> Refusal | None:
-        """Authenticate a client; while connected, it counts towards its owner's stream limit."""
-        door = authenticator_of(HTTPConnection(socket.scope))
-        try:
-            principal = await door.admit(HTTPConnection(with_key(socket.scope, auth)))
-            visit = door.visits.enter(principal)
-        except MoboxError as problem:
-            return explain(problem, "connect").error
-        except HTTPException as refused:  # raised by the app's hook
-            return explain_status(refused).error
-        except Exception:
-            logger.exception("authentication of a socket failed")
-            return OUR_FAULT
-        door.know(socket.scope, principal)
-        visit.end = socket.hang_up
-        self._visits[socket] = visit
-        return None
-
-    async def heard(self, socket: Socket, event: str, message: EventPayload) -> object:
-        """Handle an event; returns the acknowledgement."""
-        error: dict[str, Any]
-        try:
-            scope, handler = self._handler(event, message)
-            principal_of(HTTPConnection(socket.scope)).check(scope)
-            answer = await handler(self, socket, message.payload)
-        except SocketClosed:
-            raise
-        except MoboxError as problem:
-            error = explain(problem, event).error
-        except Exception:
-            logger.exception("socket event %s failed", event)
-            error = OUR_FAULT
-        else:
-            self._note(event, "ok")
-            return answer
-        self._note(event, error["code"])
-        return await self._refused(socket, message, error)
-
-    async def left(self, socket: Socket) -> None:
-        """A client has disconnected: stop its subscriptions."""
-        if (visit := self._visits.pop(socket, None)) is not None:
-            authenticator_of(HTTPConnection(socket.scope)).visits.leave(visit)
-        for subscription in self._joined.pop(socket, {}).values():
-            await subscription.stop()
-
-    async def quiet(self) -> None:
-        """Wait until every subscription has sent everything that is stored."""
-        while waiting := [each for each in self._all() if not each.is_quiet]:
-            await asyncio.gather(*(each.quiet() for each in waiting))
-
-    def _all(self) -> list[Subscription]:
-        every = [each for joined in self._joined.values() for each in joined.values()]
-        return [each for each in every if not each.is_over]
-
-    def _count(self) -> int:
-        return len(self._all())
-
-    def _note(self, event: str, outcome: str) -> None:
-        self._answers.add(event=event if event in self.HANDLERS else "other", outcome=outcome)
-
-    def _handler(self, event: str, message: EventPayload) -> tuple[str, Handler]:
-        if message.problem is not None:
-            raise InvalidRequest("", message.problem)
-        if event not in self.HANDLERS:
-            raise InvalidRequest("event", expected(self.HANDLERS, event))
-        return self.HANDLERS[event]
-
-    async def _refused(
-        self, socket: Socket, message: EventPayload, error: dict[str, Any]
-    ) -> object:
-        if message.wants_answer:
-            return {"error": error}
-        named = message.payload.get("sessionId") if isinstance(message.payload, dict) else None
-        session_id = named if isinstance(named, str) else None
-        about = {"sessionId": session_id, "error": error}
-        await socket.emit("session:error", msgspec.json.encode(about))
-        return None
-
-    # Reading
-
-    async def _join(self, socket: Socket, payload: JSON) -> Joined:
-        join = convert("", payload, Join)
-        self._check_limit(socket, join.session_id)
-        session = _session(owner_of(HTTPConnection(socket.scope)), join)
-        indexed = session.format == AGENT_EVENTS
-        open_it = self._open_indexed if indexed else self._open_framed
-        reading, active = await open_it(session, join)
-        subscription = Subscription(socket, session, reading, self._pending_inputs, indexed)
-        await self._replace(socket, session.id, subscription)
-        state = Joined.of(session.id, active)
-        await socket.emit("session:joined", msgspec.json.encode(state))
-        subscription.start()  # sends nothing before this returns: there is no await in between
-        return state
-
-    async def _replace(self, socket: Socket, session_id: str, new: Subscription) -> None:
-        if not socket.is_open:
-            raise SocketClosed
-        self._check_limit(socket, session_id)  # again, as other joins may have come in between
-        joined = self._joined.setdefault(socket, {})
-        old = joined.get(session_id)
-        joined[session_id] = new
-        if old is not None:
-            await old.stop()
-
-    def _check_limit(self, socket: Socket, session_id: str) -> None:
-        joined = self._joined.get(socket, {})
-        for name in [name for name, each in joined.items() if each.is_over]:
-            del joined[name]
-        if len(joined) >= MOST_SESSIONS and session_id not in joined:
-            raise TooManySessions(MOST_SESSIONS)
-
-    async def _open_indexed(self, session: Session, join: Join) -> Opened:
-        if join.after is not None:
-            raise InvalidRequest("after", f"{session.format} resumes with lastEventIndex")
-        last = -1 if join.last_event_index is None else join.last_event_index
-        reading = IndexedSession(self._storage, session, self._index, last)
-        return reading, await reading.open()
-
-    async def _open_framed(self, session: Session, join: Join) -> Opened:
-        if join.last_event_index is not None:
-            raise InvalidRequest("lastEventIndex", f"{session.format} resumes with after")
-        reading, after = FramedSession(self._storage, session, self._index), join.after
-        run_id, cursor = (after.run_id, after.cursor) if after is not None else (None, "")
-        return reading, await reading.open(run_id, cursor)
-
-    async def _pending_inputs(self, run_id: RunId) -> tuple[InputRequest, ...]:
-        return (await input_requests_of(self._storage, run_id)).pending
-
-    async def _leave(self, socket: Socket, payload: JSON) -> dict[str, JSON]:
-        session_id = convert("", payload, Leave).session_id
-        subscription = self._joined.get(socket, {}).pop(session_id, None)
-        if subscription is not None:
-            await subscription.stop()
-        return {"sessionId": session_id}
-
-    # Messages, answers, stop
-
-    async def _submit(self, socket: Socket, payload: JSON) -> dict[str, JSON]:
-        body, key = body_of(payload)
-        connection, request = HTTPConnection(socket.scope), read_request(body, key)
-        owner = owner_of(connection)
-        continued = await counted(connection, request, lambda: self._talk.say(owner, request))
-        return {"runId": continued.run.id}
-
-    async def _stop(self, socket: Socket, payload: JSON) -> RunState:
-        stop = convert("", payload, Stop)
-        owner = owner_of(HTTPConnection(socket.scope))
-        return await self._talk.stop(owner, stop.session_id, stop.run_id)
-
-    async def _answer(self, socket: Socket, payload: JSON) -> RunState:
-        answer = convert("", payload, Answering)
-        owner = owner_of(HTTPConnection(socket.scope))
-        return await self._talk.answer(owner, answer.session_id, answer)
-
-    HANDLERS: ClassVar[dict[str, tuple[str, Handler]]] = {
-        "session:join": ("read", _join),
-        "session:leave": ("read", _leave),
-        "chat:message": ("write", _submit),
-        "chat:stop": ("write", _stop),
-        "chat:answer": ("write", _answer),
-    }
-    """By event: the scope that a key needs, and the handler."""
-
-
-def _session(owner: str, join: Join) -> Session:
-    """The session to read; raises `UnknownProtocol` or `UnknownProfile`."""
-    name = join.format or AGENT_EVENTS
-    if join.profile is not None and join.profile not in (known := profiles_of(name)):
-        raise UnknownProfile(join.profile, known)
-    profiles_of(name)
-    return Session(owner, join.session_id, name, join.profile)

@@ -1,14 +1,18 @@
-"""The user's actions in a chat, for every protocol: send a message, answer, stop."""
+"""The user's actions in a chat, for every protocol: send a message, answer, stop.
+
+And which run of a chat a request refers to.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
-from mobox.errors import InvalidRequest
+from mobox.errors import ChatNotFound, InvalidRequest, RunNotFound
 from mobox.events import JSON
 from mobox.events.turn import Action, Answer, Decision, Request
 from mobox.formatters.bodies import Id
-from mobox.server.runs.lookup import active_run, run_of_chat
 from mobox.storage import Storage
 from mobox.storage.log import ClientRequest, Run, Status
 from mobox.supervisor import Continued, Supervisor
@@ -46,14 +50,14 @@ class RunState(Struct, rename="camel", kw_only=True):
     status: Status | None = None
 
 
-class ChatService:
+class ChatActions:
     """The actions that the routes of all protocols, and sockets, share."""
 
     def __init__(self, storage: Storage, supervisor: Supervisor) -> None:
         self._storage = storage
         self._supervisor = supervisor
 
-    async def say(self, owner: str, request: Request) -> Continued:
+    async def submit(self, owner: str, request: Request) -> Continued:
         """Start a run, or continue a waiting one; the run, and the entry after which to read."""
         if request.action is not Action.CONTINUE:
             started = await self._supervisor.begin(owner, request)
@@ -95,4 +99,37 @@ class ChatService:
         if run_id is not None:
             return await run_of_chat(self._storage, owner, chat_id, run_id)
         await self._storage.chat(owner, chat_id)
-        return await active_run(self._storage, owner, chat_id)
+        return active_of(await runs_so_far(self._storage, owner, chat_id))
+
+
+# Which run
+
+
+async def run_of_chat(storage: Storage, owner: str, chat_id: str, run_id: str) -> Run:
+    """The run of that id, if it is one of this chat."""
+    run = await storage.run(owner, run_id)
+    if run.chat_id != chat_id:
+        raise RunNotFound(run_id)
+    return run
+
+
+async def runs_so_far(storage: Storage, owner: str, chat_id: str) -> list[Run]:
+    """All runs of a chat; none if it does not exist yet, as pages may request it before."""
+    try:
+        return await storage.runs(owner, chat_id)
+    except ChatNotFound:
+        return []
+
+
+async def latest_run(storage: Storage, owner: str, chat_id: str) -> Run | None:
+    """The active run, else the last one."""
+    runs = await runs_so_far(storage, owner, chat_id)
+    live = [run for run in runs if not run.superseded]
+    return active_of(runs) or (live[-1] if live else None)
+
+
+def active_of(runs: Sequence[Run]) -> Run | None:
+    """The running one of a chat's runs, else the last waiting one, in the order of the store."""
+    active = [run for run in runs if not run.superseded and run.status != "done"]
+    running = [run for run in active if run.status == "running"]
+    return (running or active)[-1] if active else None

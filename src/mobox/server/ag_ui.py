@@ -1,0 +1,257 @@
+"""The routes of AG-UI clients, and the runtime API that CopilotKit's frontends expect around them.
+
+Rule 1: a thread is a chat, which clients of other protocols may use too.
+Rule 2: a response only reads a log: it may start late, twice or not at all, and the run continues.
+Rule 3: a request that is repeated with the same `runId` gets the same response and does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from functools import cached_property
+from itertools import dropwhile, takewhile
+from typing import Final, overload
+
+from msgspec import Struct
+from msgspec.structs import replace
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from mobox import __version__
+from mobox.errors import ChatNotFound, NotFoundError, NotWaiting
+from mobox.events.message import Message
+from mobox.events.turn import Action, Request, UserMessage
+from mobox.formatters.ag_ui import (
+    AGUIFormatter,
+    AGUIMessage,
+    profile_for,
+    snapshot,
+    user_message,
+)
+from mobox.formatters.ag_ui.requests import RunInput, read_input, request_of
+from mobox.formatters.ag_ui.snapshot import KnowingPages, PageState
+from mobox.formatters.bodies import Id
+from mobox.server.actions import RunState, active_of, latest_run, runs_so_far
+from mobox.server.auth.authentication import authenticator_of
+from mobox.server.auth.principal import owner_of
+from mobox.server.eventstream import EventStream, frames
+from mobox.server.services import Services, json_response, read_as, read_json
+from mobox.storage.chats import StoredMessage
+from mobox.storage.log import ClientRequest
+from mobox.supervisor import Continued
+
+DEFAULT: Final = "default"
+"""The agent name that a frontend uses where none is configured."""
+
+
+class AgentInfo(Struct, rename="camel", kw_only=True):
+    """An agent as a frontend lists it."""
+
+    name: str
+    class_name: str = "Agent"
+    description: str = ""
+
+
+class RuntimeInfo(Struct, rename="camel", kw_only=True):
+    """The response to a frontend's first request."""
+
+    version: str = __version__
+    agents: dict[str, AgentInfo]
+    mode: str = "sse"
+    audio_file_transcription_enabled: bool = False
+    telemetry_disabled: bool = True
+
+
+class StopRun(Struct, rename="camel"):
+    """Which request of the thread to stop: a late stop must not end a newer one."""
+
+    run_id: Id | None = None
+
+
+class StopThread(Struct, rename="camel", kw_only=True):
+    """Which run to stop: that of the request with this `runId`, else the active one."""
+
+    thread_id: Id
+    run_id: Id | None = None
+
+
+async def run(request: HttpRequest, services: Services) -> ASGIApp:
+    """A message or answers; the response streams the agent's output."""
+    return await _respond(request, services, request.path_params.get("agent"))
+
+
+async def connect(request: HttpRequest, services: Services) -> ASGIApp:
+    """The history of a thread, then its active run.
+
+    With `replay=1`, the last run from its first event instead, for a client that has the
+    thread's messages but not that run's events.
+    """
+    owner, body = owner_of(request), read_input(await read_json(request))
+    latest = await latest_run(services.storage, owner, body.thread_id)
+    if latest is None:
+        return EventStream(_nothing(), services.heartbeats)
+    after = 0 if request.query_params.get("replay") == "1" else latest.tail_seq
+    messages = await _messages(services, owner, body.thread_id)
+    return await _stream(services, body, Continued(latest, after), messages)
+
+
+async def stop(request: HttpRequest, services: Services) -> Response:
+    """Stop a run; its readers see how it ends."""
+    body = await read_as(request, StopThread)
+    return await _stop_run(services, owner_of(request), body.thread_id, body.run_id)
+
+
+# CopilotKit: its frontends need no runtime server of their own
+
+
+async def copilotkit_info(_request: HttpRequest, services: Services) -> Response:
+    """List the agents; `default` is the one of requests that name none."""
+    agents = {
+        agent.id: AgentInfo(name=agent.name, description=agent.description)
+        for agent in services.supervisor.catalog
+    }
+    if agents:
+        unnamed = AgentInfo(name=DEFAULT, description="The default agent.")
+        agents = {DEFAULT: unnamed} | agents
+    return json_response(RuntimeInfo(agents=agents))
+
+
+async def copilotkit_run(request: HttpRequest, services: Services) -> ASGIApp:
+    """A message or answers; the response streams the agent's output."""
+    agent, catalog = request.path_params["agent"], services.supervisor.catalog
+    is_alias = agent == DEFAULT and all(each.id != DEFAULT for each in catalog)
+    return await _respond(request, services, None if is_alias else agent)
+
+
+async def copilotkit_stop(request: HttpRequest, services: Services) -> Response:
+    """Stop a run; its readers see how it ends."""
+    body = await read_as(request, StopRun)
+    thread_id = request.path_params["thread_id"]
+    return await _stop_run(services, owner_of(request), thread_id, body.run_id)
+
+
+# Sending and stopping
+
+
+async def _respond(request: HttpRequest, services: Services, agent: str | None) -> ASGIApp:
+    """The response of an agent; without `agent`, of the one that the request names."""
+    owner, body = owner_of(request), read_input(await read_json(request))
+    messages = await _messages(services, owner, body.thread_id)
+    bodies = (message.body for message in messages)
+    stored = {each.id: each.parts for each in bodies if isinstance(each, UserMessage)}
+    wanted = request_of(body, stored, request.headers.get("idempotency-key"))
+    if agent is not None:
+        wanted = replace(wanted, agent=agent)
+    continued = await authenticator_of(request).rate_limit.submit(
+        owner, wanted, lambda: _submit(services, owner, wanted)
+    )
+    if wanted.action is not Action.CONTINUE:  # an answer adds no message before the run
+        messages = await _messages(services, owner, body.thread_id)
+    return await _stream(services, body, continued, messages)
+
+
+async def _submit(services: Services, owner: str, wanted: Request) -> Continued:
+    if wanted.action is Action.REGENERATE and (again := await _repeated(services, owner, wanted)):
+        return again
+    try:
+        return await services.actions.submit(owner, wanted)
+    except NotWaiting:
+        if again := await _repeated(services, owner, wanted):
+            return again
+        raise
+
+
+async def _repeated(services: Services, owner: str, wanted: Request) -> Continued | None:
+    """The run that already responds to this request, and the entry to read after."""
+    try:
+        found = await services.storage.named(owner, wanted.chat_id, wanted.name or "")
+    except NotFoundError:
+        return None
+    return Continued(found.run, found.asking.after)
+
+
+async def _stop_run(services: Services, owner: str, thread_id: str, name: str | None) -> Response:
+    """Stop the run that answers the request of that name, or the active one."""
+    storage = services.storage
+    await storage.chat(owner, thread_id)
+    active = active_of(await runs_so_far(storage, owner, thread_id))
+    if active is None:
+        return json_response(RunState(run_id=None))
+    if name not in (None, active.id):
+        requests = await storage.asked(active.id)
+        if not requests or requests[-1].name != name:
+            return json_response(RunState(run_id=None))
+    return json_response(await services.actions.stop(owner, thread_id, active.id), 202)
+
+
+# The response
+
+
+async def _messages(services: Services, owner: str, thread_id: str) -> tuple[StoredMessage, ...]:
+    try:
+        return (await services.storage.history(owner, thread_id)).messages
+    except ChatNotFound:
+        return ()
+
+
+async def _stream(
+    services: Services, body: RunInput, continued: Continued, messages: Iterable[StoredMessage]
+) -> EventStream:
+    run_id = continued.run.id
+    profile = profile_for(body.protocol_version)
+    before = takewhile(lambda message: message.run_id != run_id, messages)
+    formatter = AGUIFormatter(
+        run_id,
+        profile,
+        thread_id=body.thread_id,
+        run_id=body.run_id,
+        history=_History([*before], profile),
+    )
+    knowing = KnowingPages(formatter, _states(await services.storage.asked(run_id)))
+    batches = frames(services.storage, run_id, knowing, continued.after)
+    return EventStream(batches, services.heartbeats, {"x-mobox-run": run_id})
+
+
+class _History(Sequence[AGUIMessage]):
+    """The messages before a run, formatted on first use: few responses need them."""
+
+    def __init__(self, messages: Sequence[StoredMessage], profile: str) -> None:
+        self._messages = messages
+        self._profile = profile
+
+    @cached_property
+    def _formatted(self) -> list[AGUIMessage]:
+        return [each for message in self._messages for each in _format(message, self._profile)]
+
+    def __len__(self) -> int:
+        return len(self._formatted)
+
+    @overload
+    def __getitem__(self, index: int) -> AGUIMessage: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[AGUIMessage]: ...
+
+    def __getitem__(self, index: int | slice) -> AGUIMessage | list[AGUIMessage]:
+        return self._formatted[index]
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    """The stream of a thread that does not exist yet: an empty snapshot would clear the page."""
+    batches: tuple[bytes, ...] = ()
+    for batch in batches:
+        yield batch
+
+
+def _states(requests: Iterable[ClientRequest]) -> list[PageState]:
+    """The shared state that each request brought, from the first that is not empty."""
+    pages = [(request.after, request.frontend) for request in requests]
+    states = [PageState(after, page.state) for after, page in pages if page is not None]
+    return [*dropwhile(lambda state: not state.value, states)]
+
+
+def _format(message: StoredMessage, profile: str) -> list[AGUIMessage]:
+    if isinstance(message.body, Message):
+        return snapshot(message.body, profile)
+    return [user_message(message.body)]

@@ -1,1 +1,0 @@
-"""The AG-UI routes, and CopilotKit's envelope around them."""

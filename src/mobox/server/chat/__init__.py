@@ -1,1 +1,0 @@
-"""The chat routes: post a message, answer, stop, list and edit chats."""

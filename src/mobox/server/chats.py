@@ -1,0 +1,201 @@
+"""The routes for chats, their messages, and the list of agents."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, structs
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mobox.errors import InvalidRequest
+from mobox.events import JSON
+from mobox.events.message import Message
+from mobox.formatters.ai_sdk import DEFAULT, ui_message, ui_user_message
+from mobox.server.ai_sdk import requested_profile
+from mobox.server.auth.principal import owner_of
+from mobox.server.services import Services, json_response, read_as
+from mobox.storage.chats import Chat, StoredMessage
+from mobox.storage.log import Run, Status
+
+MOST = 200
+LONGEST = 200
+"""Maximum length of a search query; databases have limits too, with worse errors."""
+
+
+class ChatRow(Struct, rename="camel", kw_only=True):
+    """A chat."""
+
+    id: str
+    title: str
+    created_at: int
+    updated_at: int
+
+
+class ListedChat(ChatRow, rename="camel", kw_only=True):
+    """A chat in a list."""
+
+    status: Status | None = None
+    """Of the active run, if there is one."""
+
+
+class ChatList(Struct, rename="camel", kw_only=True):
+    """A page of chats, the latest first; `before` is the cursor of the next page."""
+
+    chats: list[ListedChat]
+    before: str | None = None
+
+
+class ActiveRun(Struct, rename="camel", kw_only=True):
+    """The active run, whose message is not part of the history yet."""
+
+    id: str
+    status: Status
+    agent: str
+
+
+class ChatMessage(Struct, kw_only=True):
+    """A UIMessage, and the same content in fields for frontends without parts."""
+
+    id: str
+    role: str
+    parts: list[JSON]
+    content: str
+    """The text of the answer, or of the user's message."""
+    metadata: JSON = UNSET
+    """An answer also has `processing` (status and todo lines) and `thinking` (one text)."""
+
+
+class Messages(Struct, rename="camel", kw_only=True):
+    """A page of a chat's UIMessages, oldest first; `before` is the cursor of earlier ones."""
+
+    messages: list[ChatMessage]
+    before: str | None = None
+    active_run: ActiveRun | None = None
+
+
+class ChatView(ChatRow, rename="camel", kw_only=True):
+    """A chat with its messages, without the message of the active run."""
+
+    agent: str | None = None
+    """The agent of the last run, which also answers next unless a request names another."""
+    messages: list[ChatMessage]
+    before: str | None = None
+    """The cursor of earlier messages, if `limit` left some out."""
+    active_run: ActiveRun | None = None
+
+
+class Rename(Struct, forbid_unknown_fields=True):
+    """A chat's new title."""
+
+    title: Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class AgentRow(Struct, kw_only=True):
+    """An agent."""
+
+    id: str
+    name: str
+    description: str
+
+
+class AgentList(Struct, kw_only=True):
+    """The available agents."""
+
+    agents: list[AgentRow]
+
+
+async def list_chats(request: Request, services: Services) -> Response:
+    """The owner's chats."""
+    query = request.query_params.get("query", "")
+    if len(query) > LONGEST:
+        raise InvalidRequest("query", f"expected at most {LONGEST} characters, got {len(query)}")
+    before, limit = request.query_params.get("before"), _limit(request)
+    page = await services.storage.chats(owner_of(request), before, limit, query)
+    status = {run.chat_id: run.status for run in page.active}
+    chats = [
+        ListedChat(**structs.asdict(_row(chat)), status=status.get(chat.id)) for chat in page.chats
+    ]
+    return json_response(ChatList(chats=chats, before=page.before))
+
+
+async def read_chat(request: Request, services: Services) -> Response:
+    """One chat with its messages and its active run, read in one snapshot."""
+    profile = requested_profile(request)
+    owner, chat_id = owner_of(request), request.path_params["chat_id"]
+    limit = _limit(request) if "limit" in request.query_params else None
+    history = await services.storage.history(owner, chat_id, limit)
+    runs = await services.storage.runs(owner, chat_id)
+    view = ChatView(
+        **structs.asdict(_row(history.chat)),
+        agent=runs[-1].agent if runs else None,
+        messages=[_ui(message, profile) for message in history.messages],
+        before=history.before,
+        active_run=_active(history.active),
+    )
+    return json_response(view)
+
+
+async def read_messages(request: Request, services: Services) -> Response:
+    """The last messages of a chat, or those before a cursor."""
+    profile = requested_profile(request)
+    owner, chat_id = owner_of(request), request.path_params["chat_id"]
+    before, limit = request.query_params.get("before"), _limit(request)
+    page = await services.storage.messages(owner, chat_id, before, limit)
+    messages = [_ui(message, profile) for message in page.messages]
+    return json_response(
+        Messages(messages=messages, before=page.before, active_run=_active(page.active))
+    )
+
+
+async def rename_chat(request: Request, services: Services) -> Response:
+    """Set a chat's title."""
+    title = (await read_as(request, Rename)).title.strip()
+    if not title:
+        raise InvalidRequest("title", "expected text, got only spaces")
+    chat_id = request.path_params["chat_id"]
+    return json_response(_row(await services.storage.rename(owner_of(request), chat_id, title)))
+
+
+async def delete_chat(request: Request, services: Services) -> Response:
+    """Delete a chat, its runs and its agents' state."""
+    await services.supervisor.delete(owner_of(request), request.path_params["chat_id"])
+    return Response(status_code=204)
+
+
+async def list_agents(_request: Request, services: Services) -> Response:
+    """The agents that `agent` in a request may name."""
+    agents = [
+        AgentRow(id=agent.id, name=agent.name, description=agent.description)
+        for agent in services.supervisor.catalog
+    ]
+    return json_response(AgentList(agents=agents))
+
+
+def _limit(request: Request) -> int:
+    text = request.query_params.get("limit", "50")
+    # Python refuses to parse a number of thousands of digits.
+    if re.fullmatch("[0-9]{1,9}", text) is None or not 1 <= int(text) <= MOST:
+        raise InvalidRequest("limit", f"expected a number from 1 to {MOST}, got {text[:20]!r}")
+    return int(text)
+
+
+def _row(chat: Chat) -> ChatRow:
+    return ChatRow(
+        id=chat.id, title=chat.title, created_at=chat.created_at, updated_at=chat.updated_at
+    )
+
+
+def _active(run: Run | None) -> ActiveRun | None:
+    return None if run is None else ActiveRun(id=run.id, status=run.status, agent=run.agent)
+
+
+def _ui(message: StoredMessage, profile: str | None) -> ChatMessage:
+    body = message.body
+    if not isinstance(body, Message):
+        return ChatMessage(**ui_user_message(body), content=body.text)
+    ui = ui_message(body, profile or DEFAULT)
+    if body.metadata:
+        ui["metadata"] = {**ui.get("metadata", {}), **body.metadata}
+    return ChatMessage(**ui, content=body.content)

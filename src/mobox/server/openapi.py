@@ -1,0 +1,149 @@
+"""The HTTP API as an OpenAPI 3.1 document, generated from the table of routes.
+
+https://spec.openapis.org/oas/v3.1.1.html
+
+Schemas are msgspec's schemas of the types; path parameters need no declaration; every operation may
+also respond with an `Error`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final, Literal
+
+import msgspec
+
+_REF: Final = "#/components/schemas/{name}"
+_PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
+_NOT_WORD: Final = re.compile(r"\W+")
+_KEY: Final = "key"
+_KEY_SCHEME: Final = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "Create keys with `mobox keys add`. Not required with `--auth none`.",
+}
+
+
+class ErrorBody(msgspec.Struct, frozen=True):
+    """The error. Some codes have further fields: `field`, `runId`, `tail`, `known`."""
+
+    code: str
+    message: str
+
+
+class Error(msgspec.Struct, frozen=True):
+    """The body of every response with a status of 400 or more."""
+
+    error: ErrorBody
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """An optional parameter in the query or in a header."""
+
+    name: str
+    description: str = ""
+    type: Any = str
+    place: Literal["query", "header"] = "query"
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """A method of a path: its parameters, body and responses.
+
+    `responses` has a type for JSON, the name of a media type for anything else, and None for no
+    body. `example` is an example body.
+    """
+
+    method: str
+    path: str
+    scope: str | None
+    """The scope that a key needs; `None` for a public route."""
+    summary: str
+    description: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    body: Any = None
+    example: Any = None
+    responses: Mapping[int, Any]
+    tag: str
+
+
+def document(operations: Sequence[Operation], version: str) -> dict[str, Any]:
+    """The whole document, to be written as JSON."""
+    types = [Error, str, *_types(operations)]
+    found, components = msgspec.json.schema_components(types, ref_template=_REF)
+    schemas = {id(kind): schema for kind, schema in zip(types, found, strict=True)}
+    paths: dict[str, Any] = {}
+    for each in operations:
+        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, schemas)
+    return {
+        "openapi": "3.1.1",
+        "info": {"title": "Mobox", "version": version},
+        "tags": [{"name": tag} for tag in dict.fromkeys(each.tag for each in operations)],
+        "paths": paths,
+        "components": {"schemas": components, "securitySchemes": {_KEY: _KEY_SCHEME}},
+    }
+
+
+def _types(operations: Iterable[Operation]) -> Iterator[Any]:
+    for each in operations:
+        yield from (parameter.type for parameter in each.parameters)
+        yield from (kind for kind in each.responses.values() if _is_json(kind))
+        if each.body is not None:
+            yield each.body
+
+
+def _is_json(kind: Any) -> bool:
+    return kind is not None and not isinstance(kind, str)
+
+
+def _operation(operation: Operation, schemas: Mapping[int, Any]) -> dict[str, Any]:
+    words = _PLACEHOLDER.sub(r"\1", f"{operation.method.lower()}{operation.path}")
+    in_path = [
+        {"name": name, "in": "path", "required": True, "schema": schemas[id(str)]}
+        for name in _PLACEHOLDER.findall(operation.path)
+    ]
+    fields: dict[str, Any] = {
+        "operationId": _NOT_WORD.sub("_", words).strip("_"),
+        "summary": operation.summary,
+        "description": operation.description,
+        "tags": [operation.tag],
+        "parameters": [*in_path, *(_parameter(each, schemas) for each in operation.parameters)],
+    }
+    written = {name: value for name, value in fields.items() if value}
+    written["security"] = [] if operation.scope is None else [{_KEY: [operation.scope]}]
+    if operation.body is not None:
+        content: dict[str, Any] = {"schema": schemas[id(operation.body)]}
+        if operation.example is not None:
+            content["example"] = operation.example
+        written["requestBody"] = {"required": True, "content": {"application/json": content}}
+    responses = {
+        str(status): _response(status, kind, schemas)
+        for status, kind in operation.responses.items()
+    }
+    refused = {"description": "Refused", "content": _json(schemas[id(Error)])}
+    written["responses"] = {**responses, "default": refused}
+    return written
+
+
+def _parameter(parameter: Parameter, schemas: Mapping[int, Any]) -> dict[str, Any]:
+    fields = {
+        "name": parameter.name,
+        "in": parameter.place,
+        "description": parameter.description,
+        "schema": schemas[id(parameter.type)],
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def _response(status: int, kind: Any, schemas: Mapping[int, Any]) -> dict[str, Any]:
+    response: dict[str, Any] = {"description": HTTPStatus(status).phrase}
+    if isinstance(kind, str):
+        response["content"] = {kind: {"schema": {"type": "string"}}}
+    elif kind is not None:
+        response["content"] = _json(schemas[id(kind)])
+    return response
+
+
+def _json(schema: Any) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}
