@@ -54,7 +54,7 @@ def text_of(output: JSON) -> str:
 # The fields of a document: not every client treats `null` in an optional one as absent.
 
 
-def known(fields: dict[str, JSON]) -> dict[str, JSON]:
+def without_none(fields: dict[str, JSON]) -> dict[str, JSON]:
     """`fields` without those that have no value."""
     return {name: value for name, value in fields.items() if value is not None}
 

@@ -7,7 +7,7 @@ from typing import Any
 from mobox.events import JSON, Source, StreamEvent
 from mobox.events.placeholders import Placeholders
 from mobox.formatters.ag_ui.documents import Documents, custom, delta_prefix, encode, event
-from mobox.formatters.values import document_of, known, link_of
+from mobox.formatters.values import document_of, link_of, without_none
 
 
 class Block:
@@ -159,7 +159,7 @@ class Blocks:
 
 def block_metadata(mobox: dict[str, JSON], citations: list[JSON]) -> dict[str, JSON] | None:
     """The metadata of a message."""
-    return known({"mobox": mobox or None, "citations": citations or None}) or None
+    return without_none({"mobox": mobox or None, "citations": citations or None}) or None
 
 
 def citation(source: Source) -> dict[str, JSON]:
@@ -174,7 +174,7 @@ def citation(source: Source) -> dict[str, JSON]:
         "score": source.score,
         "confidence": source.confidence,
     }
-    return known(about)
+    return without_none(about)
 
 
 def encrypted(subtype: str, wire: str, provider: dict[str, JSON] | None) -> Documents:

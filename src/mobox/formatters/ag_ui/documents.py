@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from mobox.events import JSON, Custom, Status
-from mobox.formatters.values import known
+from mobox.formatters.values import without_none
 
 Documents = list[bytes]
 
@@ -17,7 +17,7 @@ encode: Final = msgspec.json.Encoder().encode
 
 def event(kind: str, **fields: JSON) -> bytes:
     """One event, without the fields that have no value: clients refuse null."""
-    return encode({"type": kind, **known(fields)})
+    return encode({"type": kind, **without_none(fields)})
 
 
 def custom(name: str, value: JSON, metadata: dict[str, Any] | None = None) -> bytes:
@@ -38,7 +38,7 @@ def status(status_event: Status) -> bytes:
 
 def mobox_metadata(about: dict[str, JSON]) -> dict[str, Any] | None:
     """Metadata with the known fields of `about`: clients replace it by key, so it is complete."""
-    fields = known(about)
+    fields = without_none(about)
     return {"mobox": fields} if fields else None
 
 

@@ -17,7 +17,7 @@ from mobox.formatters.ag_ui.documents import (
     mobox_metadata,
 )
 from mobox.formatters.ag_ui.tools import Tools
-from mobox.formatters.values import failure_of, known
+from mobox.formatters.values import failure_of, without_none
 
 UsageList = list[dict[str, JSON]] | None
 
@@ -102,7 +102,7 @@ class ModelUsage:
             "durationMs": totals.duration_ms,
             "numTurns": totals.num_turns,
         }
-        return _tokens(totals) | known(about)
+        return _tokens(totals) | without_none(about)
 
     @property
     def by_model(self) -> list[dict[str, JSON]] | None:
@@ -118,7 +118,7 @@ class ModelUsage:
 
 def _entry(totals: Totals | None, model: str | None) -> dict[str, JSON]:
     tokens = _tokens(totals) if totals is not None else {}
-    return known({"model": model, **tokens}) if tokens else {}
+    return without_none({"model": model, **tokens}) if tokens else {}
 
 
 def _tokens(totals: Totals) -> dict[str, JSON]:
@@ -168,7 +168,7 @@ class Interrupts:
         request = self._open.pop(answered.id, None)
         about = self._request(request) if request is not None else {"id": self._ids.of(answered.id)}
         answer = {"decision": answered.decision, "value": answered.value, "reason": answered.reason}
-        return [custom("mobox.input_response", about | known(answer))]
+        return [custom("mobox.input_response", about | without_none(answer))]
 
     def _request(self, request: InputRequest) -> dict[str, JSON]:
         """All that a page needs to show it; the answer repeats it for clients that joined since."""
@@ -182,7 +182,7 @@ class Interrupts:
             "options": request.options,
             "allowed": list(request.allowed) or None,
         }
-        return known(about)
+        return without_none(about)
 
     def outcome(self) -> dict[str, JSON]:
         """How a response ends where the run waits.
@@ -203,7 +203,7 @@ class Interrupts:
 
     def _success(self, pending: list[str]) -> dict[str, JSON]:
         named = pending if self._profile.pending_calls else []
-        return known({"type": "success", "pendingToolCallIds": named or None})
+        return without_none({"type": "success", "pendingToolCallIds": named or None})
 
     def _is_over(self, request: InputRequest) -> bool:
         return request.tool_call_id is not None and self._tools.has_result(request.tool_call_id)
@@ -226,7 +226,7 @@ class Interrupts:
                 }
             ),
         }
-        return known(about)
+        return without_none(about)
 
 
 def _form(request: InputRequest) -> JSON:

@@ -45,7 +45,7 @@ from mobox.formatters.ag_ui.tools import (
     tool_metadata,
 )
 from mobox.formatters.pieces import LINE_END, split
-from mobox.formatters.values import address_of, known, profile_named
+from mobox.formatters.values import address_of, profile_named, without_none
 
 # Activities: content that AG-UI has no event for and that must survive a reload.
 #
@@ -79,7 +79,7 @@ class Activity(NamedTuple):
             "content": self.content,
             "subagentRunId": self.owner,
         }
-        return known(about)
+        return without_none(about)
 
 
 class Activities:
@@ -93,7 +93,9 @@ class Activities:
     def todos(self, items: Iterable[TodoItem], scope: tuple[str, ...]) -> Activity:
         """The plan of one agent as it is now."""
         lines = [
-            known({"content": item.content, "status": item.status, "activeForm": item.active_form})
+            without_none(
+                {"content": item.content, "status": item.status, "activeForm": item.active_form}
+            )
             for item in items
         ]
         wire = self._ids.activity("todos", scope)
@@ -121,7 +123,7 @@ def _file_content(event: File) -> dict[str, JSON]:
         "name": event.name,
         "size": event.size,
     }
-    return known(about)
+    return without_none(about)
 
 
 AGUIMessage = dict[str, JSON]
@@ -139,7 +141,9 @@ def user_message(message: UserMessage) -> AGUIMessage:
     only_text = all(part["type"] == "text" for part in parts)
     content = "\n".join(part["text"] for part in parts) if only_text else parts
     metadata = message.metadata if isinstance(message.metadata, dict) else None
-    return known({"id": message.id, "role": "user", "content": content, "metadata": metadata})
+    return without_none(
+        {"id": message.id, "role": "user", "content": content, "metadata": metadata}
+    )
 
 
 def _prompt(part: PromptPart) -> dict[str, JSON] | None:
@@ -183,7 +187,9 @@ def text_about(kind: str) -> dict[str, JSON]:
 
 def thought_about(source: str, redacted: bool) -> dict[str, JSON]:
     """Metadata of a thought."""
-    return known({"source": source if source != "model" else None, "redacted": redacted or None})
+    return without_none(
+        {"source": source if source != "model" else None, "redacted": redacted or None}
+    )
 
 
 class _Entry(NamedTuple):
@@ -246,7 +252,10 @@ class _Snapshot:
             "subagentRunId": self._ids.owner(part.scope),
             "encryptedValue": encrypted,
             # Filled by the sources that follow; they are sent when the text has ended.
-            "metadata": ({**about, **known({"durationMs": took})}, citations if part.ended else []),
+            "metadata": (
+                {**about, **without_none({"durationMs": took})},
+                citations if part.ended else [],
+            ),
         }
         self._entries.append(_Entry(part.id, [message]))
 
@@ -263,7 +272,7 @@ class _Snapshot:
         message = {
             "id": self._ids.next_message(part.id),
             "role": "assistant",
-            "toolCalls": [known(call)],
+            "toolCalls": [without_none(call)],
             "subagentRunId": self._ids.owner(part.scope),
         }
         self._entries.append(_Entry(part.id, [message, *self._result(part)]))
@@ -339,7 +348,7 @@ def _finished(message: AGUIMessage) -> AGUIMessage:
     """The message without empty fields, and with its citations."""
     if isinstance(message.get("metadata"), tuple):
         message = {**message, "metadata": block_metadata(*message["metadata"])}
-    return known(message)
+    return without_none(message)
 
 
 # The response for a client that joins a thread without an active run.

@@ -14,7 +14,7 @@ from mobox.formatters.ag_ui.documents import (
     event,
     mobox_metadata,
 )
-from mobox.formatters.values import known
+from mobox.formatters.values import without_none
 
 
 class _Step(NamedTuple):
@@ -154,7 +154,7 @@ class Subagents:
             "status": end.status if end is not None else "running",
             "summary": end.summary if end is not None else None,
         }
-        return custom("mobox.subagent", known(about), _about(start))
+        return custom("mobox.subagent", without_none(about), _about(start))
 
 
 def _about(start: SubagentStart) -> dict[str, JSON] | None:
@@ -196,4 +196,4 @@ class Processing:
         if block is None:
             return []
         took = ts - started if ts is not None and started is not None else None
-        return [custom(_NAME, known({"id": block.id, "durationMs": took}))]
+        return [custom(_NAME, without_none({"id": block.id, "durationMs": took}))]

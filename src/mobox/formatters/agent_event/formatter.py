@@ -52,9 +52,9 @@ from mobox.formatters.values import (
     document_of,
     error_text,
     failure_of,
-    known,
     link_of,
     profile_named,
+    without_none,
 )
 
 # The sources of a text, as the contract's citations.
@@ -72,7 +72,7 @@ def citation(source: Source) -> dict[str, JSON]:
         "score": source.score,
         "confidence": source.confidence,
     }
-    return known(about)
+    return without_none(about)
 
 
 # How a run ends: `complete` with reason and usage, or `error`.
@@ -137,7 +137,7 @@ class Ending:
             "cache_read_input_tokens": totals.cache_read,
             "service_tier": self._service_tier,
         }
-        return known(about)
+        return without_none(about)
 
 
 # The tool calls of one run: sent when their input is complete, and again with their result.

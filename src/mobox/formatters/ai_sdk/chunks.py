@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from mobox.events import JSON, DoneReason, StreamEvent
-from mobox.formatters.values import known
+from mobox.formatters.values import without_none
 
 DONE = b"[DONE]"
 """The last document; the only one that is not JSON."""
@@ -27,7 +27,7 @@ def chunk(kind: str, payload: dict[str, JSON] | None = None, **optional: JSON) -
     """One chunk: `payload` as it is (null is a value there), `optional` without its nulls."""
     fields: dict[str, Any] = {"type": kind, **optional}
     if None in optional.values():
-        fields = known(fields)
+        fields = without_none(fields)
     if payload is not None:
         fields |= payload
     document = encode(fields)

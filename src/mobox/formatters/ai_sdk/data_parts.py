@@ -31,7 +31,7 @@ from mobox.events import (
 )
 from mobox.events.usage import Totals
 from mobox.formatters.ai_sdk.chunks import chunk, data, delta_prefix, encode, scope
-from mobox.formatters.values import address_of, known, link_of
+from mobox.formatters.values import address_of, link_of, without_none
 
 _OURS = {"usage", "todos", "status", "retract", "input", "subagent", "step", "file", "state"}
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -53,7 +53,11 @@ class _Usage(Struct, kw_only=True, omit_defaults=True, rename="camel"):
 def todos(items: Iterable[TodoItem], owner: tuple[str, ...] = ()) -> bytes:
     """The current plan of the run, or of the subagent with the scope `owner`."""
     lines = [
-        {"content": item.content, "status": item.status, **known({"activeForm": item.active_form})}
+        {
+            "content": item.content,
+            "status": item.status,
+            **without_none({"activeForm": item.active_form}),
+        }
         for item in items
     ]
     whose: dict[str, JSON] = {"scope": list(owner)} if owner else {}
@@ -88,7 +92,7 @@ def _usage(totals: Totals) -> _Usage:
 
 def step(start: StepStart, end: StepEnd | None = None) -> bytes:
     """A task or a compaction, running or ended."""
-    about = known({"kind": start.kind, "name": start.name, "number": start.number})
+    about = without_none({"kind": start.kind, "name": start.name, "number": start.number})
     return data("step", about | {"status": end.status if end else "running"}, start.id)
 
 
@@ -101,7 +105,7 @@ def subagent(start: SubagentStart, end: SubagentEnd | None = None) -> bytes:
         "status": end.status if end else "running",
         "summary": end.summary if end else None,
     }
-    return data("subagent", known(about) | scope(start), start.id)
+    return data("subagent", without_none(about) | scope(start), start.id)
 
 
 def request(input_request: InputRequest, response: InputResponse | None = None) -> bytes:
@@ -115,12 +119,12 @@ def request(input_request: InputRequest, response: InputResponse | None = None) 
         "allowed": list(input_request.allowed) or None,
     }
     answered = _answered(response) if response is not None else None
-    return data("input", known({**about, "answered": answered}), input_request.id)
+    return data("input", without_none({**about, "answered": answered}), input_request.id)
 
 
 def _answered(response: InputResponse) -> dict[str, JSON]:
     about = {"decision": response.decision, "value": response.value, "reason": response.reason}
-    return known(about)
+    return without_none(about)
 
 
 def retract(blocks: Iterable[str]) -> bytes:
@@ -158,7 +162,7 @@ def source(event: Source, source_id: str) -> bytes:
         "score": event.score,
         "confidence": event.confidence,
     }
-    metadata = _metadata(known(about) | scope(event))
+    metadata = _metadata(without_none(about) | scope(event))
     common: dict[str, JSON] = {"sourceId": source_id, "providerMetadata": metadata}
     if (link := link_of(event)) is not None:
         return chunk("source-url", url=link, title=event.title, **common)
@@ -169,10 +173,10 @@ def source(event: Source, source_id: str) -> bytes:
 
 def file(event: File, with_metadata: bool = True) -> bytes:
     """A file with its address or its bytes; one that only the provider can fetch is data."""
-    about = known({"name": event.name, "size": event.size})
+    about = without_none({"name": event.name, "size": event.size})
     url = address_of(event)
     if url is None:
-        more = known(
+        more = without_none(
             {"mediaType": event.media_type, "fileId": event.file_id, "url": event.url or None}
         )
         return data("file", more | about | scope(event))
@@ -277,4 +281,4 @@ def message_metadata(
     """The metadata of the whole message, in the last chunk."""
     usage = usage_data(totals) if totals is not None else None
     about = {"reason": reason, "error": error, "usage": usage, "durationMs": duration_ms}
-    return known(about)
+    return without_none(about)

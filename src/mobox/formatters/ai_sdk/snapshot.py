@@ -35,7 +35,7 @@ from mobox.formatters.ai_sdk import data_parts
 from mobox.formatters.ai_sdk.chunks import DEFAULT, PROFILES, Profile, harmless
 from mobox.formatters.ai_sdk.data_parts import file, message_metadata, source, vendors
 from mobox.formatters.ai_sdk.tools import APPROVED, INVALID_INPUT, tool_metadata
-from mobox.formatters.values import FAILED, error_of, error_text, known, profile_named
+from mobox.formatters.values import FAILED, error_of, error_text, profile_named, without_none
 
 UIPart = dict[str, JSON]
 
@@ -59,7 +59,7 @@ def ui_message(message: Message, profile: str = DEFAULT) -> dict[str, JSON]:
 def ui_user_message(message: UserMessage) -> dict[str, JSON]:
     """A user's message as their client had it."""
     ui = {"id": message.id, "role": "user", "parts": [_prompt(part) for part in message.parts]}
-    safe: dict[str, JSON] = harmless(known({**ui, "metadata": message.metadata}))
+    safe: dict[str, JSON] = harmless(without_none({**ui, "metadata": message.metadata}))
     return safe
 
 
@@ -69,9 +69,9 @@ def _prompt(part: PromptPart) -> UIPart:
             return {"type": "text", "text": text}
         case PromptFile():
             about = {"mediaType": part.media_type, "url": part.url, "filename": part.name}
-            return {"type": "file", **known(about)}
+            return {"type": "file", **without_none(about)}
         case PromptData():
-            return known({"type": f"data-{part.name}", "id": part.id, "data": part.value})
+            return without_none({"type": f"data-{part.name}", "id": part.id, "data": part.value})
 
 
 def _from_columns(message: Message) -> list[UIPart]:
@@ -163,7 +163,7 @@ class _Snapshot:
             "durationMs": part.duration_ms,
         }
         state = "done" if part.ended else "streaming"
-        return [{"id": part.id, **_reasoning(part.text, known(about), provider, state)}]
+        return [{"id": part.id, **_reasoning(part.text, without_none(about), provider, state)}]
 
     def _tool(self, part: ToolPart) -> list[UIPart]:
         ui = {
@@ -175,7 +175,7 @@ class _Snapshot:
         state, fields = self._tool_state(part)
         if part.id in self._answers:
             fields["approval"] = self._answers[part.id]
-        return [known(ui) | {"state": state} | fields | self._tool_metadata(part)]
+        return [without_none(ui) | {"state": state} | fields | self._tool_metadata(part)]
 
     def _tool_metadata(self, part: ToolPart) -> UIPart:
         metadata = tool_metadata(part.kind, part.display, part.scope)
@@ -291,7 +291,7 @@ def _approval(part: RequestPart) -> UIPart:
     return {
         "id": part.request.id,
         "approved": APPROVED[part.response.decision],
-        **known(words),
+        **without_none(words),
     }
 
 

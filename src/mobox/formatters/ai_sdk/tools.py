@@ -17,7 +17,7 @@ from mobox.events import (
 )
 from mobox.formatters.ai_sdk import data_parts
 from mobox.formatters.ai_sdk.chunks import Profile, chunk, delta_prefix, encode
-from mobox.formatters.values import FAILED, error_text, known
+from mobox.formatters.values import FAILED, error_text, without_none
 
 Chunks = list[bytes]
 
@@ -60,7 +60,7 @@ def tool_metadata(kind: str, display: str | None, scope: tuple[str, ...]) -> dic
         "display": display,
         "scope": list(scope) or None,
     }
-    return {"mobox": known(about)} if known(about) else None
+    return {"mobox": without_none(about)} if without_none(about) else None
 
 
 class Tools:

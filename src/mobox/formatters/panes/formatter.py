@@ -62,7 +62,7 @@ from mobox.formatters.panes.messages import (
     fenced,
     shown,
 )
-from mobox.formatters.values import address_of, error_of, known, link_of, profile_named
+from mobox.formatters.values import address_of, error_of, link_of, profile_named, without_none
 
 # Metadata of files and sources for the panes.
 
@@ -113,7 +113,7 @@ class Requests:
         }
         again = self._messages.done(self._open[event.id]) if event.id in self._open else []
         message = self._messages.new(
-            "chat", scope=event.scope, title="❓ Asked", request=known(request)
+            "chat", scope=event.scope, title="❓ Asked", request=without_none(request)
         )
         self._open[event.id] = message
         return again + self._messages.pending(message, event.prompt or _WORDS[event.kind])
@@ -124,7 +124,7 @@ class Requests:
         if message is None:
             return []
         has_value = event.decision in ("edited", "answered")
-        message.about |= known(
+        message.about |= without_none(
             {
                 "decision": event.decision,
                 "value": event.value if has_value else None,
