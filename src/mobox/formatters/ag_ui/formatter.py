@@ -72,7 +72,7 @@ from mobox.formatters.ag_ui.spans import Processing, Steps, Subagents
 from mobox.formatters.ag_ui.state import SharedState
 from mobox.formatters.ag_ui.tools import Corrections, Tools
 from mobox.formatters.delta_fast_path import NO_FAST_PATH, DeltaFastPath, FastPath
-from mobox.formatters.pieces import tell_pieces
+from mobox.formatters.pieces import format_pieces
 from mobox.formatters.values import profile_named
 
 # Resolves placeholders in a run's texts to the ids of tool calls on the wire.
@@ -419,4 +419,4 @@ def _format_more(
     if placeholders is not None and placeholders.concern(new):
         new = more = [placeholders.feed(piece) for piece in new]
     filled = more if all(new) else [piece for piece in new if piece]
-    return tell_pieces(prefix, filled, between) if filled else b""
+    return format_pieces(prefix, filled, between) if filled else b""

@@ -63,7 +63,7 @@ from mobox.formatters.ai_sdk.chunks import DEFAULT, DONE, PROFILES, chunk, encod
 from mobox.formatters.ai_sdk.data_parts import Parts, file, message_metadata, source
 from mobox.formatters.ai_sdk.tools import Approvals, Tools
 from mobox.formatters.delta_fast_path import NO_FAST_PATH, DeltaFastPath, FastPath
-from mobox.formatters.pieces import tell_pieces
+from mobox.formatters.pieces import format_pieces
 from mobox.formatters.values import failure_of, profile_named
 
 # The open step of a message, and the parts that a `reset-step` would remove.
@@ -182,7 +182,7 @@ class AISDKFormatter(DeltaFastPath):
 
     def _fast_path_after(self, event: StreamEvent) -> FastPath:
         if isinstance(event, ToolUseDelta):
-            return event.id, ToolUseDelta, partial(tell_pieces, self._tools.prefix_of(event))
+            return event.id, ToolUseDelta, partial(format_pieces, self._tools.prefix_of(event))
         return self._fast_path_into(type(event), event.id)
 
     def _fast_path_into(self, kind: type[StreamEvent], block_id: str | None) -> FastPath:
@@ -190,7 +190,7 @@ class AISDKFormatter(DeltaFastPath):
         # An empty part may get a separator first.
         if part is None or part.delta_class is not kind or part.empty:
             return NO_FAST_PATH
-        return block_id, kind, partial(tell_pieces, part.prefix)
+        return block_id, kind, partial(format_pieces, part.prefix)
 
     def pause(self) -> Chunks:
         """The run waits for an answer: end the response, not the message."""
