@@ -379,7 +379,7 @@ class InputResponse(StreamEvent):
     """A comment beside the decision."""
 
     @property
-    def words(self) -> str | None:
+    def comment(self) -> str | None:
         """The reason; logs of older versions have it as the value."""
         is_old = self.decision in ("approved", "denied") and isinstance(self.value, str)
         return self.reason or (self.value if is_old else None)

@@ -197,7 +197,7 @@ class Message(Struct, kw_only=True, omit_defaults=True):
     duration_ms: int | None = None
 
 
-def told_again(message: Message) -> list[AnyPart]:
+def parts_for_history(message: Message) -> list[AnyPart]:
     """The parts passed to an agent as history: nothing retracted, every call with a result.
 
     So history is valid input for a model, wherever a run was interrupted.
@@ -235,7 +235,7 @@ def is_answer(part: AnyPart) -> TypeGuard[TextPart]:
     return isinstance(part, TextPart) and not part.scope
 
 
-def is_told_elsewhere(part: AnyPart) -> bool:
+def is_shown_apart(part: AnyPart) -> bool:
     """Whether it is not shown here: it is shown with its call, or where it was first requested."""
     return isinstance(part, RequestPart) and (part.again or not part.has_part)
 
@@ -245,7 +245,7 @@ def block_id(part: AnyPart) -> str | None:
     return part.id if isinstance(part, TextPart | ThinkingPart | ToolPart) else None
 
 
-def said_in_turn(parts: list[AnyPart]) -> list[AnyPart]:
+def parts_of_turn(parts: list[AnyPart]) -> list[AnyPart]:
     """The parts of the current turn, the last first; none where there are no turns."""
     kept: list[AnyPart] = []
     for part in reversed(parts):

@@ -70,8 +70,8 @@ from mobox.events.message import (
     UsagePart,
     block_id,
     is_answer,
-    is_told_elsewhere,
-    said_in_turn,
+    is_shown_apart,
+    parts_of_turn,
 )
 from mobox.events.usage import UsageTotal
 
@@ -88,7 +88,7 @@ class HeldErrors:
         """Keep an error."""
         self._errors.append(error)
 
-    def told(self, reason: DoneReason) -> tuple[Error | None, list[Status]]:
+    def release(self, reason: DoneReason) -> tuple[Error | None, list[Status]]:
         """The fatal error of a run that ended so, which is the last, and the others as notices."""
         fatal = self._errors.pop() if reason in FAILURES and self._errors else None
         return fatal, [Status(message=error.message, kind="notice") for error in self._errors]
@@ -186,7 +186,7 @@ class Transcript:
             self._has_started, self._began = True, self._ts
 
     def _end(self, event: Done) -> None:
-        fatal, notices = self._errors.told(event.reason)
+        fatal, notices = self._errors.release(event.reason)
         self._fatal = fatal.message if fatal is not None else None
         for notice in notices:
             self._turn_to(notice)
@@ -361,7 +361,7 @@ class Transcript:
     def _retract(self, event: Retract) -> None:
         # By index: in the log of an older version, a block that is sent again may have the same id.
         self._hidden |= {n for n, p in enumerate(self._parts) if block_id(p) in event.blocks}
-        ids = {block_id(part) for part in said_in_turn(self._parts) if not is_told_elsewhere(part)}
+        ids = {block_id(part) for part in parts_of_turn(self._parts) if not is_shown_apart(part)}
         whole = bool(ids) and ids <= set(event.blocks)
         self._parts.append(RetractPart(blocks=event.blocks, whole_turn=whole))
 

@@ -45,7 +45,7 @@ class Ending:
 
     def end(self, reason: DoneReason, success: dict[str, JSON], usage: UsageList) -> list[Status]:
         """The run ends; return the errors that it recovered from."""
-        fatal, notices = self.errors.told(reason)
+        fatal, notices = self.errors.release(reason)
         if failure := failure_of(reason, fatal):
             error, code = failure
             why = mobox_metadata({"reason": reason})

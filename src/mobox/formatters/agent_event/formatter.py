@@ -116,7 +116,7 @@ class Ending:
 
     def end(self, done: Done) -> Documents:
         """The one terminal event of the run."""
-        fatal, _ = self._errors.told(done.reason)  # recovered errors are left out
+        fatal, _ = self._errors.release(done.reason)  # recovered errors are left out
         if failure := failure_of(done.reason, fatal):
             error, code = failure
             return self._numbering.persisted("error", error=error, code=code)

@@ -78,7 +78,7 @@ class DocumentFormatter:
         return [self._start_chunk()] if begins else []
 
     def _done(self, event: Done) -> Chunks:
-        fatal, notices = self._errors.told(event.reason)
+        fatal, notices = self._errors.release(event.reason)
         lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
         failure = failure_of(event.reason, fatal)
         errors = [chunk("error", error=failure[0])] if failure is not None else []

@@ -215,7 +215,7 @@ class AISDKFormatter(DeltaFastPath):
         return chunk("start", messageId=self._message_id)
 
     def _done(self, event: Done) -> Chunks:
-        fatal, notices = self._errors.told(event.reason)
+        fatal, notices = self._errors.release(event.reason)
         lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
         chunks = [*lines, *self._close_parts(), *self._steps.finish()]
         error, _ = failure_of(event.reason, fatal) or (None, None)

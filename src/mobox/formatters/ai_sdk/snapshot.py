@@ -287,7 +287,7 @@ def _reasoning(
 
 def _approval(part: RequestPart) -> UIPart:
     assert part.response is not None  # only answered requests get here
-    words = {"requestReason": part.request.prompt, "reason": part.response.words}
+    words = {"requestReason": part.request.prompt, "reason": part.response.comment}
     return {
         "id": part.request.id,
         "approved": APPROVED[part.response.decision],

@@ -195,7 +195,7 @@ class Approvals:
             "tool-approval-response",
             approvalId=event.id,
             approved=approved,
-            reason=event.words,
+            reason=event.comment,
         )
         return [*data, self._request(pending.event), answer]
 

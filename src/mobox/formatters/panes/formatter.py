@@ -128,7 +128,7 @@ class Requests:
             {
                 "decision": event.decision,
                 "value": event.value if has_value else None,
-                "reason": event.words,
+                "reason": event.comment,
             }
         )
         return self._messages.done(message)
