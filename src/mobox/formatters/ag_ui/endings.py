@@ -160,7 +160,7 @@ class Interrupts:
         self._profile = profile
         self._open: dict[str | None, InputRequest] = {}
 
-    def ask(self, request: InputRequest) -> Documents:
+    def request(self, request: InputRequest) -> Documents:
         self._open[request.id] = request
         return [custom("mobox.input_request", self._request(request))]
 

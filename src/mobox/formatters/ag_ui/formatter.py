@@ -91,14 +91,14 @@ class References:
 
     def resolve(self, word: str) -> str | None:
         """The id on the wire of the call that a string of a placeholder names, if any."""
-        if self._tools.was_told(word):
+        if self._tools.was_started(word):
             return self._ids.of(word)
         self._unknown.add(word)
         return None
 
     def came_late(self, call: str | None) -> bool:
         """Whether a placeholder was sent before its call, and so without the id on the wire."""
-        if call not in self._unknown or not self._tools.was_told(call):
+        if call not in self._unknown or not self._tools.was_started(call):
             return False
         self._unknown.discard(call)
         return True
@@ -263,11 +263,11 @@ class AGUIFormatter(DeltaFastPath):
         return [*self._note(event), *self._subagents.end(event)]
 
     def _status(self, event: Status) -> Documents:
-        return [status(event), *self._processing.tell(self._unnamed.line(event))]
+        return [status(event), *self._processing.format_line(self._unnamed.line(event))]
 
     def _todos(self, event: TodoCreate | TodoUpdate | TodoDone) -> Documents:
-        line = self._processing.tell(self._unnamed.line(event))
-        return [*line, self._activities.todos(event.items, event.scope).told()]
+        line = self._processing.format_line(self._unnamed.line(event))
+        return [*line, self._activities.todos(event.items, event.scope).document()]
 
     # Blocks with an id
 
@@ -356,7 +356,7 @@ class AGUIFormatter(DeltaFastPath):
         cited = self._blocks.cite(event.id, citation(event))
         if cited is not None or (event.id is not None and event.id in self._retracted):
             return cited or []
-        return [self._activities.source(citation(event)).told()]
+        return [self._activities.source(citation(event)).document()]
 
     def _use(self, event: Usage | Result) -> Documents:
         self._usage.add(event)
@@ -392,9 +392,9 @@ class AGUIFormatter(DeltaFastPath):
         EventType.TODO_UPDATE: _todos,
         EventType.TODO_DONE: _todos,
         EventType.SOURCE: _source,
-        EventType.FILE: lambda run, event: [run._activities.file(event).told()],
-        EventType.STATE: lambda run, event: run._state.tell(event),
-        EventType.INPUT_REQUEST: lambda run, event: run._interrupts.ask(event),
+        EventType.FILE: lambda run, event: [run._activities.file(event).document()],
+        EventType.STATE: lambda run, event: run._state.format(event),
+        EventType.INPUT_REQUEST: lambda run, event: run._interrupts.request(event),
         EventType.INPUT_RESPONSE: lambda run, event: run._interrupts.answer(event),
         EventType.USAGE: _use,
         EventType.RESULT: _use,

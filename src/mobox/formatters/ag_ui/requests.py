@@ -228,7 +228,7 @@ def _decision_of(payload: JSON) -> Decision:
     return "approved" if about.get(_EDITED) is None else "edited"
 
 
-Said = Mapping[str, Sequence[PromptPart]]
+StoredMessages = Mapping[str, Sequence[PromptPart]]
 """The stored user messages, by their ids; the last ones are enough."""
 
 _PEOPLE: Final = {"user", "system", "developer"}
@@ -241,7 +241,9 @@ def read_input(body: JSON) -> RunInput:
     return convert("", in_camel_case(body), RunInput)
 
 
-def request_of(run_input: RunInput, stored: Said, idempotency_key: str | None = None) -> Request:
+def request_of(
+    run_input: RunInput, stored: StoredMessages, idempotency_key: str | None = None
+) -> Request:
     """The request for a thread whose user messages `stored` are known."""
     check_key(idempotency_key)
     request = _request(run_input, stored)
@@ -260,10 +262,10 @@ def request_of(run_input: RunInput, stored: Said, idempotency_key: str | None = 
     )
 
 
-def _request(run_input: RunInput, stored: Said) -> Request:
+def _request(run_input: RunInput, stored: StoredMessages) -> Request:
     replies = [*_resumed(run_input.resume or ()), *_results(run_input.messages)]
     answers = tuple(reply.answer for reply in replies)
-    prompts = [_user_message(each) for each in _last_words(run_input.messages)]
+    prompts = [_user_message(each) for each in _latest_user_messages(run_input.messages)]
     if new := [message for message in prompts if message.id not in stored]:
         message = _joined(new)
         return Request(
@@ -279,7 +281,7 @@ def _request(run_input: RunInput, stored: Said) -> Request:
     return _repeated(run_input, prompts[-1], stored)
 
 
-def _repeated(run_input: RunInput, message: UserMessage, stored: Said) -> Request:
+def _repeated(run_input: RunInput, message: UserMessage, stored: StoredMessages) -> Request:
     is_same = tuple(stored[message.id]) == message.parts
     place = Place.AFTER if is_same else Place.BEFORE
     return Request(
@@ -300,7 +302,7 @@ class _Located(NamedTuple):
     message: Message
 
 
-def _last_words(messages: Sequence[Message]) -> list[_Located]:
+def _latest_user_messages(messages: Sequence[Message]) -> list[_Located]:
     """The user messages after the last message of the agent, oldest first."""
     numbered = reversed([*enumerate(messages)])
     last = takewhile(lambda item: item[1].role in _PEOPLE, numbered)

@@ -60,7 +60,7 @@ class Activity(NamedTuple):
     content: dict[str, JSON]
     owner: str | None = None
 
-    def told(self) -> bytes:
+    def document(self) -> bytes:
         """The event that sends it; it replaces the activity of its id."""
         return event(
             "ACTIVITY_SNAPSHOT",
@@ -215,9 +215,9 @@ class _Snapshot:
 
     def messages(self) -> list[AGUIMessage]:
         for part in self._parts:
-            teller = self.TELLERS.get(type(part))
-            if teller is not None:
-                teller(self, part)
+            build = self.BUILDERS.get(type(part))
+            if build is not None:
+                build(self, part)
         return [_finished(message) for entry in self._entries for message in entry.messages]
 
     def _text(self, part: TextPart) -> None:
@@ -324,7 +324,7 @@ class _Snapshot:
         for own in part.blocks:
             self._cited.pop(own, None)
 
-    TELLERS: ClassVar[dict[type, Callable[[_Snapshot, Any], None]]] = {
+    BUILDERS: ClassVar[dict[type, Callable[[_Snapshot, Any], None]]] = {
         TextPart: _text,
         ThinkingPart: _thinking,
         ToolPart: _tool,
@@ -379,7 +379,7 @@ class PageState(NamedTuple):
     value: JSON
 
 
-class KnowingPages:
+class PageStateFormatter:
     """Wraps a formatter and applies the states of pages, without sending them."""
 
     def __init__(self, formatter: Formatter, states: Iterable[PageState]) -> None:
@@ -398,7 +398,7 @@ class KnowingPages:
             done = sum(entry.seq <= self._states[0].after for entry in entries)
             documents.append(format_entries(entries[:done], between))
             entries = entries[done:]
-            self._learn(self._states.popleft())
+            self._apply_state(self._states.popleft())
         self._seen = entries[-1].seq
         return between.join(filter(None, [*documents, format_entries(entries, between)]))
 
@@ -409,8 +409,8 @@ class KnowingPages:
     def resume(self) -> list[bytes]:
         """The documents that start a response in the middle."""
         while self._states and self._states[0].after <= self._seen:
-            self._learn(self._states.popleft())
+            self._apply_state(self._states.popleft())
         return self._formatter.resume()
 
-    def _learn(self, state: PageState) -> None:
+    def _apply_state(self, state: PageState) -> None:
         self._formatter.format(LogEntry(0, 0, None, State(mode="snapshot", value=state.value)))

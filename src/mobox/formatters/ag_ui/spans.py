@@ -183,7 +183,7 @@ class Processing:
             self._open, self._started = move.opened, ts
         return ending
 
-    def tell(self, line: Line | None) -> Documents:
+    def format_line(self, line: Line | None) -> Documents:
         """Send a line; nothing for a progress pulse."""
         if line is None:
             return []

@@ -20,7 +20,7 @@ class SharedState:
         self._value: JSON = {}  # the initial state of a client
         self._is_sent = False
 
-    def tell(self, log_event: State) -> Documents:
+    def format(self, log_event: State) -> Documents:
         """A snapshot, or a patch: a JSON Patch, or an object with the changed members."""
         if log_event.mode == "snapshot":
             self._value, self._is_sent = log_event.value, True

@@ -247,7 +247,7 @@ class Tools:
         self._forgotten |= gone.keys()
         return [call.end() for call in gone.values() if call.streams]
 
-    def was_told(self, own: str | None) -> bool:
+    def was_started(self, own: str | None) -> bool:
         """Whether a call of that id was ever started, even if it was retracted since."""
         return own in self._calls or own in self._forgotten
 

@@ -57,7 +57,7 @@ class Blocks:
         """The indexes of the blocks of that id, without retracted ones."""
         return self._places.get(name, [])
 
-    def take_back(self, names: Iterable[str]) -> list[int]:
+    def retract(self, names: Iterable[str]) -> list[int]:
         """Remove these blocks and return their indexes."""
         return [index for name in names for index in self._places.pop(name, ())]
 

@@ -384,7 +384,7 @@ class AgentEventFormatter:
         # They have ended, except in the log of a later version, whose ends may be RAW.
         ends = [document for name in event.blocks for document in self._blocks.close(name)]
         self._retracted |= set(event.blocks)
-        self._numbering.retracted += self._blocks.take_back(event.blocks)
+        self._numbering.retracted += self._blocks.retract(event.blocks)
         return ends
 
     def _nothing(self, _event: StreamEvent) -> Documents:

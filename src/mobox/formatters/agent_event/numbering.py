@@ -93,7 +93,12 @@ class Numbering:
 
     def persisted(self, kind: str, **fields: JSON) -> Documents:
         """A complete event, which is in the log."""
-        document = {"type": kind, "messageId": self.message_id, **fields, **self._taken_back()}
+        document = {
+            "type": kind,
+            "messageId": self.message_id,
+            **fields,
+            **self._retracted_blocks(),
+        }
         index, frame = self._take()
         if index <= self._last_known:
             return []
@@ -119,7 +124,7 @@ class Numbering:
 
     def chunk(self, prefix: bytes, text: str, **more: JSON) -> Documents:
         """A delta of a block; `prefix` is all that the block's deltas have in common."""
-        more |= self._taken_back()
+        more |= self._retracted_blocks()
         index, frame = self._take()
         if index <= self._last_known:
             return []
@@ -138,7 +143,7 @@ class Numbering:
         self._frame += 1
         return index, self._frame
 
-    def _taken_back(self) -> dict[str, JSON]:
+    def _retracted_blocks(self) -> dict[str, JSON]:
         if not self.retracted:
             return {}
         blocks, self.retracted = self.retracted, []

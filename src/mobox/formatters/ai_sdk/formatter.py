@@ -118,7 +118,7 @@ class Steps:
         """Whether these blocks are all that the step has added, so that it can be reset."""
         return bool(self._added) and self._added <= set(blocks)
 
-    def saw(self, chunks: Chunks) -> None:
+    def record(self, chunks: Chunks) -> None:
         """Remember the parts that these chunks add at the client: blocks by id."""
         for document in chunks:
             if not document.startswith(_ADDING):
@@ -177,7 +177,7 @@ class AISDKFormatter(DeltaFastPath):
         kind = event.type
         turn = self._turn_to(event) if kind in _TURNS else []
         chunks = turn + self.WRITERS[kind](self, event)
-        self._steps.saw(chunks)
+        self._steps.record(chunks)
         return chunks
 
     def _fast_path_after(self, event: StreamEvent) -> FastPath:
@@ -356,7 +356,7 @@ class AISDKFormatter(DeltaFastPath):
         return self._tools.before(event) + self._tools.result(event)
 
     def _request(self, event: InputRequest) -> Chunks:
-        return self._approvals.ask(event)
+        return self._approvals.request(event)
 
     def _response(self, event: InputResponse) -> Chunks:
         """An answer starts a step: clients that send automatically need one, or never stop."""

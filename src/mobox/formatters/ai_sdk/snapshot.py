@@ -100,7 +100,7 @@ class _Snapshot:
             if part.response is not None and part.response.decision in APPROVED
         }
         retracts = [part for part in message.parts if isinstance(part, RetractPart)]
-        self._reset = self._taken_back()
+        self._reset = self._removed_parts()
         self._retracted = [
             block for part in retracts if not self._resets(part) for block in part.blocks
         ]
@@ -110,16 +110,16 @@ class _Snapshot:
     def parts(self) -> Iterator[UIPart]:
         for number, part in enumerate(self._parts):
             if number not in self._reset:
-                yield from self.TELLERS[type(part)](self, part)
+                yield from self.BUILDERS[type(part)](self, part)
 
-    def _taken_back(self) -> set[int]:
+    def _removed_parts(self) -> set[int]:
         """The indexes of parts that a `reset-step` removes: all parts of their turn."""
-        taken_back: set[int] = set()
+        removed: set[int] = set()
         turn: list[int] = []
         requests: dict[str | None, int] = {}  # a repeated request is shown at the first one
         for number, part in enumerate(self._parts):
             if isinstance(part, RetractPart) and self._resets(part):
-                taken_back.update(turn)
+                removed.update(turn)
                 turn = []
             elif isinstance(part, TurnPart):
                 turn = []
@@ -129,7 +129,7 @@ class _Snapshot:
                 or requests.setdefault(part.request.id, number) in (number, *turn)
             ):
                 turn.append(number)
-        return taken_back
+        return removed
 
     def _resets(self, part: RetractPart) -> bool:
         return part.whole_turn and self._profile.resets
@@ -240,7 +240,7 @@ class _Snapshot:
     def _custom(self, part: CustomPart) -> list[UIPart]:
         return [_at_rest(data_parts.custom(part.name, part.value, part.id))]
 
-    TELLERS: ClassVar[dict[type, Callable[[_Snapshot, Any], list[UIPart]]]] = {
+    BUILDERS: ClassVar[dict[type, Callable[[_Snapshot, Any], list[UIPart]]]] = {
         TextPart: _text,
         ThinkingPart: _thinking,
         ProcessingPart: _processing,

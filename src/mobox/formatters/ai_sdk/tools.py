@@ -174,7 +174,7 @@ class Approvals:
         self._tools = tools
         self._pending: dict[str | None, _Pending] = {}
 
-    def ask(self, event: InputRequest) -> Chunks:
+    def request(self, event: InputRequest) -> Chunks:
         """Add a request."""
         approval = event.kind == "approval" and self._tools.waits(event.tool_call_id)
         self._pending[event.id] = pending = _Pending(event, approval)

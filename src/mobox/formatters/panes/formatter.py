@@ -101,7 +101,7 @@ class Requests:
         self._messages = messages
         self._open: dict[str | None, Message] = {}
 
-    def ask(self, event: InputRequest) -> Documents:
+    def request(self, event: InputRequest) -> Documents:
         """Send a request; an answer must name its `request.id`."""
         request: dict[str, JSON] = {
             "id": event.id,
@@ -177,15 +177,15 @@ class PanesFormatter:
         first, self._has_started = not self._has_started, True
         if not first or not event.prompt_preview:
             return []
-        return self._messages.say("chat", event.prompt_preview, role="user")
+        return self._messages.write("chat", event.prompt_preview, role="user")
 
     def _done(self, event: Done) -> Documents:
         documents = [*self._messages.close_all(), *self._final_answer(event)]
         if event.reason in FAILURES and not self._error_is_sent:
             words = error_of(event.reason, None) or ""
-            documents += self._messages.say(self._policy.errors, words, title=ERROR)
+            documents += self._messages.write(self._policy.errors, words, title=ERROR)
         ended: dict[str, JSON] = {"title": "🏁 Finished", "reason": event.reason}
-        return documents + self._messages.say("terminal", f"Finished: {event.reason}", **ended)
+        return documents + self._messages.write("terminal", f"Finished: {event.reason}", **ended)
 
     def _final_answer(self, event: Done) -> Documents:
         """The last text once more, as the final answer."""
@@ -193,16 +193,16 @@ class PanesFormatter:
             return []
         final: dict[str, JSON] = {"event_type": "action_output", "is_final_answer": True}
         if self._answer is None:
-            return self._messages.say("chat", self._result, **final) if self._result else []
+            return self._messages.write("chat", self._result, **final) if self._result else []
         message = self._answer[1]
         message.about |= final
         return self._messages.done(message)
 
     def _error(self, event: Error) -> Documents:
         self._error_is_sent = True
-        documents = self._messages.say(self._policy.errors, event.message, title=ERROR)
+        documents = self._messages.write(self._policy.errors, event.message, title=ERROR)
         if event.stderr_tail:
-            documents += self._messages.say("terminal", event.stderr_tail, title="📄 stderr")
+            documents += self._messages.write("terminal", event.stderr_tail, title="📄 stderr")
         return documents
 
     def _step(self, event: StepStart) -> Documents:
@@ -213,7 +213,7 @@ class PanesFormatter:
 
     def _status(self, event: Status) -> Documents:
         if event.kind != "progress":
-            return self._messages.say("terminal", event.message)
+            return self._messages.write("terminal", event.message)
         if self._progress is None:  # frequent: each replaces the one before
             self._progress = self._messages.new("terminal", title="⏳ Progress")
         return self._messages.done(self._progress, event.message)
@@ -221,7 +221,7 @@ class PanesFormatter:
     def _raw(self, event: Raw) -> Documents:
         if not self._policy.raw:
             return []
-        return self._messages.say("terminal", shown(event.raw), title="❔ Not understood")
+        return self._messages.write("terminal", shown(event.raw), title="❔ Not understood")
 
     # Blocks
 
@@ -263,7 +263,9 @@ class PanesFormatter:
         return [
             document
             for code in fenced(text.content)
-            for document in self._messages.say("webide", code, event.id, scope=event.scope, **about)
+            for document in self._messages.write(
+                "webide", code, event.id, scope=event.scope, **about
+            )
         ]
 
     def _end_thinking(self, event: ThinkingEnd) -> Documents:
@@ -295,7 +297,7 @@ class PanesFormatter:
         return self._calls.result(event)
 
     def _request(self, event: InputRequest) -> Documents:
-        return self._requests.ask(event)
+        return self._requests.request(event)
 
     def _response(self, event: InputResponse) -> Documents:
         return self._requests.answer(event)
@@ -311,16 +313,16 @@ class PanesFormatter:
 
     def _subagent(self, event: SubagentStart | SubagentEnd) -> Documents:
         about: dict[str, JSON] = {"title": f"🤖 {event.agent or 'agent'}", "tool_id": event.id}
-        return self._messages.say("chat", line_of(event), scope=event.scope, **about)
+        return self._messages.write("chat", line_of(event), scope=event.scope, **about)
 
     def _source(self, event: Source) -> Documents:
         found = event.title or event.url or event.document or event.file or ""
-        return self._messages.say("chat", found, scope=event.scope, **link_about(event))
+        return self._messages.write("chat", found, scope=event.scope, **link_about(event))
 
     def _file(self, event: File) -> Documents:
         component: Component = "webide" if self._calls.is_code(event.id) else "chat"
         name = event.name or event.file_id or event.media_type
-        return self._messages.say(component, name, scope=event.scope, **file_about(event))
+        return self._messages.write(component, name, scope=event.scope, **file_about(event))
 
     def _stats(self, event: Result) -> Documents:
         self._result = None if event.is_error else event.text

@@ -123,7 +123,7 @@ class Messages:
             self._by_block.setdefault(block, []).append(message)
         return message
 
-    def say(
+    def write(
         self,
         component: Component,
         content: str,

@@ -28,8 +28,8 @@ from mobox.formatters.ag_ui import (
     snapshot,
     user_message,
 )
-from mobox.formatters.ag_ui.requests import RunInput, Said, read_input, request_of
-from mobox.formatters.ag_ui.snapshot import KnowingPages, PageState
+from mobox.formatters.ag_ui.requests import RunInput, StoredMessages, read_input, request_of
+from mobox.formatters.ag_ui.snapshot import PageState, PageStateFormatter
 from mobox.formatters.bodies import Id
 from mobox.server.chat.service import ChatService, RunState
 from mobox.server.eventstream import EventStream, frames
@@ -156,8 +156,8 @@ class AGUIRoutes:
             run_id=body.run_id,
             history=_History([*before], profile),
         )
-        knowing = KnowingPages(formatter, _states(await self._storage.asked(run.id)))
-        batches = frames(self._storage, run.id, knowing, after)
+        states = _states(await self._storage.asked(run.id))
+        batches = frames(self._storage, run.id, PageStateFormatter(formatter, states), after)
         return EventStream(batches, self._heartbeats, {"x-mobox-run": run.id})
 
 
@@ -199,7 +199,7 @@ def _states(requests: Iterable[ClientRequest]) -> list[PageState]:
     return [*dropwhile(lambda state: not state.value, states)]
 
 
-def _user_messages(messages: Iterable[StoredMessage]) -> Said:
+def _user_messages(messages: Iterable[StoredMessage]) -> StoredMessages:
     bodies = (message.body for message in messages)
     return {each.id: each.parts for each in bodies if isinstance(each, UserMessage)}
 
