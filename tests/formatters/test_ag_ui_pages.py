@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mobox.events import Done, LogEntry, Start, State, StreamEvent, Text, TextDelta, TextEnd
 from mobox.formatters import format_all
 from mobox.formatters.ag_ui import AGUIFormatter
-from mobox.formatters.ag_ui.snapshot import PageState, PageStateFormatter
+from mobox.formatters.ag_ui.state import PageState, PageStateFormatter
 
 
 def patch(name: str, value: int) -> State:

@@ -50,6 +50,16 @@ def delta_prefix(kind: str, id_name: str, wire_id: str) -> bytes:
     return encode({"type": kind, id_name: wire_id})[:-1] + b',"delta":'
 
 
+def encrypted(subtype: str, wire: str, provider: dict[str, JSON] | None) -> Documents:
+    """Vendor state to send back, as the text that the client keeps with its message."""
+    if not provider:
+        return []
+    value = encode(provider).decode()
+    return [
+        event("REASONING_ENCRYPTED_VALUE", subtype=subtype, entityId=wire, encryptedValue=value)
+    ]
+
+
 # Ids on the wire: a client appends to a message whose id it knows, so ids must be unique.
 #
 # A thread has many runs, whose blocks and calls may have the same ids: on the wire each is prefixed

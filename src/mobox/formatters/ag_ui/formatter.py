@@ -42,13 +42,11 @@ from mobox.events import (
     ToolUseDelta,
     ToolUseEnd,
     Usage,
-    blocks,
 )
-from mobox.events.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES
+from mobox.events.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES, Blocks
 from mobox.events.placeholders import Placeholders
 from mobox.events.transcript import Transcript
 from mobox.formatters import StoredRun
-from mobox.formatters.ag_ui.blocks import Block, Blocks, citation
 from mobox.formatters.ag_ui.documents import (
     DEFAULT,
     PROFILES,
@@ -68,41 +66,19 @@ from mobox.formatters.ag_ui.snapshot import (
     text_about,
     thought_about,
 )
-from mobox.formatters.ag_ui.spans import Processing, Steps, Subagents
+from mobox.formatters.ag_ui.spans import (
+    OpenMessage,
+    OpenMessages,
+    Processing,
+    Steps,
+    Subagents,
+    citation,
+)
 from mobox.formatters.ag_ui.state import SharedState
-from mobox.formatters.ag_ui.tools import Corrections, Tools
+from mobox.formatters.ag_ui.tools import Corrections, References, Tools
 from mobox.formatters.delta_fast_path import NO_FAST_PATH, DeltaFastPath, FastPath
 from mobox.formatters.pieces import format_pieces
 from mobox.formatters.values import profile_named
-
-# Resolves placeholders in a run's texts to the ids of tool calls on the wire.
-#
-# An agent writes its own id of a call. On the wire that id is prefixed with the run's, so a client
-# that looks up a placeholder's call by id needs the same id in the text.
-
-
-class References:
-    """The references in the texts of one run, while they are sent."""
-
-    def __init__(self, ids: WireIds, tools: Tools) -> None:
-        self._ids = ids
-        self._tools = tools
-        self._unknown: set[str] = set()  # strings of placeholders that name no call, or not yet
-
-    def resolve(self, word: str) -> str | None:
-        """The id on the wire of the call that a string of a placeholder names, if any."""
-        if self._tools.was_started(word):
-            return self._ids.of(word)
-        self._unknown.add(word)
-        return None
-
-    def came_late(self, call: str | None) -> bool:
-        """Whether a placeholder was sent before its call, and so without the id on the wire."""
-        if call not in self._unknown or not self._tools.was_started(call):
-            return False
-        self._unknown.discard(call)
-        return True
-
 
 Writer = Callable[["AGUIFormatter", Any], Documents]
 _TURNS = BLOCK_OF.keys() - {EventType.TEXT_END, EventType.THINKING_END}
@@ -133,9 +109,9 @@ class AGUIFormatter(DeltaFastPath):
         self._has_started = False
         self._transcript = Transcript()
         self._ids = WireIds(message_id)
-        self._unnamed = blocks.Blocks()
+        self._unnamed = Blocks()
         self._processing = Processing()
-        self._blocks = Blocks()
+        self._blocks = OpenMessages()
         self._tools = Tools(self._ids, self._profile)
         self._references = References(self._ids, self._tools)
         self._steps = Steps(self._ids)
@@ -200,7 +176,7 @@ class AGUIFormatter(DeltaFastPath):
         return [self._run_started(), self._messages(), *self._state.reopen(), *reopened]
 
     @property
-    def _open(self) -> tuple[Blocks | Tools | Steps | Subagents, ...]:
+    def _open(self) -> tuple[OpenMessages | Tools | Steps | Subagents, ...]:
         """The owners of open blocks, in the order in which they are closed."""
         return (self._blocks, self._tools, self._steps, self._subagents)
 
@@ -274,7 +250,7 @@ class AGUIFormatter(DeltaFastPath):
     def _open_block(self, own: str | None, event: Text | Thinking) -> Documents:
         assert own is not None  # the lifecycle names every block
         is_text = isinstance(event, Text)
-        block = Block(
+        block = OpenMessage(
             own,
             self._ids.next_message(own),
             TextDelta if is_text else ThinkingDelta,

@@ -9,11 +9,10 @@ Rule 2: retracted messages are removed, except that the only thought stays, empt
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from mobox.events import JSON, File, LogEntry, State, TodoItem, ToolResult
+from mobox.events import JSON, File, TodoItem, ToolResult
 from mobox.events.message import (
     BlockPart,
     FilePart,
@@ -27,8 +26,6 @@ from mobox.events.message import (
 )
 from mobox.events.placeholders import resolved
 from mobox.events.turn import PromptFile, PromptPart, PromptText, UserMessage
-from mobox.formatters import Formatter, joining
-from mobox.formatters.ag_ui.blocks import block_metadata, citation
 from mobox.formatters.ag_ui.documents import (
     DEFAULT,
     PROFILES,
@@ -38,13 +35,13 @@ from mobox.formatters.ag_ui.documents import (
     encode,
     event,
 )
+from mobox.formatters.ag_ui.spans import block_metadata, citation
 from mobox.formatters.ag_ui.tools import (
     arguments_text,
     result_content,
     result_metadata,
     tool_metadata,
 )
-from mobox.formatters.pieces import LINE_END, split
 from mobox.formatters.values import address_of, profile_named, without_none
 
 # Activities: content that AG-UI has no event for and that must survive a reload.
@@ -364,53 +361,3 @@ def connect(
         event("MESSAGES_SNAPSHOT", messages=list(messages)),
         event("RUN_FINISHED", **run, outcome={"type": "success"}),
     ]
-
-
-# The state of a page at its request: what the agent patches, and what the page gets back.
-#
-# A page sends its state with every request, and may have changed it since the last one. So each
-# request sets the state to the page's, and the agent's changes apply to that.
-
-
-class PageState(NamedTuple):
-    """A page's state, and the entry after which the agent received it."""
-
-    after: int
-    value: JSON
-
-
-class PageStateFormatter:
-    """Wraps a formatter and applies the states of pages, without sending them."""
-
-    def __init__(self, formatter: Formatter, states: Iterable[PageState]) -> None:
-        self._formatter = formatter
-        self._states = deque(states)
-        self._seen = 0
-
-    def format(self, entry: LogEntry) -> list[bytes]:
-        """The documents of `entry`."""
-        return split(self.format_joined((entry,), LINE_END))
-
-    def format_joined(self, entries: Sequence[LogEntry], between: bytes) -> bytes:
-        """The documents of `entries`, with `between` between each two."""
-        format_entries, documents = joining(self._formatter), []
-        while self._states and self._states[0].after < entries[-1].seq:
-            done = sum(entry.seq <= self._states[0].after for entry in entries)
-            documents.append(format_entries(entries[:done], between))
-            entries = entries[done:]
-            self._apply_state(self._states.popleft())
-        self._seen = entries[-1].seq
-        return between.join(filter(None, [*documents, format_entries(entries, between)]))
-
-    def pause(self) -> list[bytes]:
-        """The documents that end a response where the run waits for an answer."""
-        return self._formatter.pause()
-
-    def resume(self) -> list[bytes]:
-        """The documents that start a response in the middle."""
-        while self._states and self._states[0].after <= self._seen:
-            self._apply_state(self._states.popleft())
-        return self._formatter.resume()
-
-    def _apply_state(self, state: PageState) -> None:
-        self._formatter.format(LogEntry(0, 0, None, State(mode="snapshot", value=state.value)))

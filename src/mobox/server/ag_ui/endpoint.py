@@ -29,7 +29,7 @@ from mobox.formatters.ag_ui import (
     user_message,
 )
 from mobox.formatters.ag_ui.requests import RunInput, StoredMessages, read_input, request_of
-from mobox.formatters.ag_ui.snapshot import PageState, PageStateFormatter
+from mobox.formatters.ag_ui.state import PageState, PageStateFormatter
 from mobox.formatters.bodies import Id
 from mobox.server.chat.service import ChatService, RunState
 from mobox.server.eventstream import EventStream, frames
