@@ -34,11 +34,8 @@ from mobox.events import (
 from mobox.events.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks
 from mobox.events.transcript import HeldErrors
 from mobox.events.usage import UsageTotal
-from mobox.formatters.ai_sdk.chunks import chunk
-from mobox.formatters.ai_sdk.data_parts import usage_data
+from mobox.formatters.ai_sdk.chunks import Chunks, chunk, usage_data
 from mobox.formatters.values import FAILED, error_text, failure_of
-
-Chunks = list[bytes]
 
 
 class DocumentFormatter:

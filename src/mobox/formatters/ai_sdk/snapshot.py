@@ -31,10 +31,24 @@ from mobox.events.message import (
     UsagePart,
 )
 from mobox.events.turn import PromptData, PromptFile, PromptPart, PromptText, UserMessage
-from mobox.formatters.ai_sdk import data_parts
-from mobox.formatters.ai_sdk.chunks import DEFAULT, PROFILES, Profile, harmless
-from mobox.formatters.ai_sdk.data_parts import file, message_metadata, source, vendors
-from mobox.formatters.ai_sdk.tools import APPROVED, INVALID_INPUT, tool_metadata
+from mobox.formatters.ai_sdk.chunks import (
+    DEFAULT,
+    PROFILES,
+    Profile,
+    custom_chunk,
+    file_chunk,
+    harmless,
+    message_metadata,
+    request_chunk,
+    retract_chunk,
+    source_chunk,
+    step_chunk,
+    subagent_chunk,
+    todos_chunk,
+    usage_chunk,
+    vendors,
+)
+from mobox.formatters.ai_sdk.parts import APPROVED, INVALID_INPUT, tool_metadata
 from mobox.formatters.values import FAILED, error_of, error_text, profile_named, without_none
 
 UIPart = dict[str, JSON]
@@ -147,12 +161,6 @@ class _Snapshot:
         metadata = {"mobox": about}
         return [{"type": "text", "text": part.text, "state": state, "providerMetadata": metadata}]
 
-    def _thinking(self, part: ThinkingPart) -> list[UIPart]:
-        return self._thought(part, "thinking", part.provider)
-
-    def _processing(self, part: ProcessingPart) -> list[UIPart]:
-        return self._thought(part, "processing")
-
     def _thought(
         self, part: BlockPart, variant: str, provider: dict[str, JSON] | None = None
     ) -> list[UIPart]:
@@ -207,54 +215,36 @@ class _Snapshot:
 
     def _source(self, part: SourcePart) -> list[UIPart]:
         self._sources += 1
-        return [_at_rest(source(part.source, f"source_{self._sources}"))]
+        return [_at_rest(source_chunk(part.source, f"source_{self._sources}"))]
 
     def _file(self, part: FilePart) -> list[UIPart]:
-        return [_at_rest(file(part.file, self._profile.file_metadata))]
-
-    def _todos(self, part: TodosPart) -> list[UIPart]:
-        return [_at_rest(data_parts.todos(part.items, part.scope))]
-
-    def _usage(self, part: UsagePart) -> list[UIPart]:
-        return [_at_rest(data_parts.usage(part.totals))]
-
-    def _turn(self, _part: TurnPart) -> list[UIPart]:
-        return [_STEP]
-
-    def _step(self, part: StepPart) -> list[UIPart]:
-        return [_at_rest(data_parts.step(part.start, part.end))]
-
-    def _subagent(self, part: SubagentPart) -> list[UIPart]:
-        return [_at_rest(data_parts.subagent(part.start, part.end))]
+        return [_at_rest(file_chunk(part.file, self._profile.file_metadata))]
 
     def _request(self, part: RequestPart) -> list[UIPart]:
         if self._is_approval(part) and not part.has_part:
             return []
-        return [_at_rest(data_parts.request(part.request, part.response))]
+        return [_at_rest(request_chunk(part.request, part.response))]
 
     def _retract(self, part: RetractPart) -> list[UIPart]:
         if part is not self._first_retract:
             return []
-        return [_at_rest(data_parts.retract(self._retracted))]
-
-    def _custom(self, part: CustomPart) -> list[UIPart]:
-        return [_at_rest(data_parts.custom(part.name, part.value, part.id))]
+        return [_at_rest(retract_chunk(self._retracted))]
 
     BUILDERS: ClassVar[dict[type, Callable[[_Snapshot, Any], list[UIPart]]]] = {
         TextPart: _text,
-        ThinkingPart: _thinking,
-        ProcessingPart: _processing,
+        ThinkingPart: lambda run, part: run._thought(part, "thinking", part.provider),
+        ProcessingPart: lambda run, part: run._thought(part, "processing"),
         ToolPart: _tool,
         SourcePart: _source,
         FilePart: _file,
-        TodosPart: _todos,
-        UsagePart: _usage,
-        TurnPart: _turn,
-        StepPart: _step,
-        SubagentPart: _subagent,
+        TodosPart: lambda run, part: [_at_rest(todos_chunk(part.items, part.scope))],
+        UsagePart: lambda run, part: [_at_rest(usage_chunk(part.totals))],
+        TurnPart: lambda run, part: [_STEP],
+        StepPart: lambda run, part: [_at_rest(step_chunk(part.start, part.end))],
+        SubagentPart: lambda run, part: [_at_rest(subagent_chunk(part.start, part.end))],
         RequestPart: _request,
         RetractPart: _retract,
-        CustomPart: _custom,
+        CustomPart: lambda run, part: [_at_rest(custom_chunk(part.name, part.value, part.id))],
     }
 
 
