@@ -1,4 +1,4 @@
-"""The thoughts and texts of one run: sent in chunks, and complete when they end."""
+"""The blocks of one run: thoughts and texts, sent in chunks and then complete, and tool calls."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Literal
 
-from mobox.events import JSON, StreamEvent
+from mobox.events import (
+    JSON,
+    UNKNOWN_TOOL,
+    StreamEvent,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+)
 from mobox.formatters.agent_event.numbering import Documents, Numbering
+from mobox.formatters.values import FAILED, error_text
 
 
 class Block:
@@ -102,3 +111,66 @@ class Blocks:
         cited = {"citations": block.held} if block.held else {}
         block.held = []
         return self._numbering.chunk(block.prefix, text, **cited)
+
+
+class _Call:
+    """Fields of a call's start that later events repeat."""
+
+    __slots__ = ("common", "index", "sent")
+
+    def __init__(self, start: ToolUseStart, index: int) -> None:
+        self.common: dict[str, JSON] = {"tool_name": start.name, "tool_call_id": start.id}
+        if start.scope:
+            self.common["scope"] = list(start.scope)
+        self.index = index
+        self.sent = False
+
+
+class Tools:
+    """Every call of the run so far: sent when its input is complete, and again with its result."""
+
+    def __init__(self, numbering: Numbering, blocks: Blocks) -> None:
+        self._numbering = numbering
+        self._blocks = blocks
+        self._calls: dict[str | None, _Call] = {}
+
+    def __contains__(self, name: str | None) -> bool:
+        return name in self._calls
+
+    def start(self, event: ToolUseStart) -> Documents:
+        """A call starts and takes its `blockIndex`."""
+        self._calls[event.id] = _Call(event, self._blocks.place(event.id))
+        return []
+
+    def more(self, event: ToolUseDelta) -> Documents:
+        """Inputs are not streamed in this contract."""
+        self._call_of(event)
+        return []
+
+    def end(self, event: ToolUseEnd) -> Documents:
+        """The input is complete."""
+        call = self._call_of(event)
+        call.sent = True
+        given = event.input if event.invalid is None else event.invalid
+        if not isinstance(given, dict):  # the contract requires an object, whatever the model wrote
+            given = {} if given is None else {"input": given}
+        about = {**call.common, "tool_input": given, "blockIndex": call.index}
+        return self._numbering.persisted("tool_use", **about)
+
+    def result(self, event: ToolResult) -> Documents:
+        """The result of a call; partial ones are not sent, as later results replace them."""
+        call = self._call_of(event)
+        if event.partial:
+            return []
+        before = [] if call.sent else self.end(ToolUseEnd(id=event.id))
+        has_failed = event.status in FAILED
+        result = {"result": error_text(event) if has_failed else event.output}
+        failed = {"isError": True} if has_failed else {}
+        about = {**call.common, **result, **failed}
+        return [*before, *self._numbering.persisted("tool_result", **about)]
+
+    def _call_of(self, event: ToolUseDelta | ToolUseEnd | ToolResult) -> _Call:
+        """The call; its start may be RAW, if a later version logged it."""
+        if event.id not in self._calls:
+            self.start(ToolUseStart(id=event.id, scope=event.scope, name=UNKNOWN_TOOL))
+        return self._calls[event.id]

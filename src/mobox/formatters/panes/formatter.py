@@ -11,7 +11,8 @@ docs/panes.md has the tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Final
 
 from mobox.events import (
@@ -44,9 +45,6 @@ from mobox.events import (
     TodoCreate,
     TodoDone,
     TodoUpdate,
-    ToolResult,
-    ToolUseDelta,
-    ToolUseEnd,
     ToolUseStart,
 )
 from mobox.events.blocks import BETWEEN_THOUGHTS, line_of
@@ -58,34 +56,11 @@ from mobox.formatters.panes.messages import (
     Documents,
     Message,
     Messages,
-    checklist,
-    fenced,
     shown,
 )
 from mobox.formatters.values import address_of, error_of, link_of, profile_named, without_none
 
-# Metadata of files and sources for the panes.
-
-
-def link_about(event: Source) -> dict[str, JSON]:
-    """Fields of a source, beside its name."""
-    return {"title": "🔗 Source", "url": link_of(event), "cited_text": event.cited_text}
-
-
-def file_about(event: File) -> dict[str, JSON]:
-    """Fields of a file, beside its name."""
-    is_image = event.media_type.startswith("image/")
-    return {
-        "title": "🖼️ Output Image" if is_image else "📎 Output File",
-        "media_type": event.media_type,
-        "url": address_of(event),
-        "file_id": event.file_id,
-    }
-
-
-# Input requests: a message in the chat that stays pending until the answer.
-
-_WORDS: Final = {
+_PROMPTS: Final = {
     "approval": "Allow this action?",
     "question": "A question",
     "input": "Input is needed",
@@ -95,7 +70,7 @@ _WORDS: Final = {
 
 
 class Requests:
-    """The requests without an answer."""
+    """The input requests: each is a message in the chat that stays pending until the answer."""
 
     def __init__(self, messages: Messages) -> None:
         self._messages = messages
@@ -116,7 +91,7 @@ class Requests:
             "chat", scope=event.scope, title="❓ Asked", request=without_none(request)
         )
         self._open[event.id] = message
-        return again + self._messages.pending(message, event.prompt or _WORDS[event.kind])
+        return again + self._messages.pending(message, event.prompt or _PROMPTS[event.kind])
 
     def answer(self, event: InputResponse) -> Documents:
         """Send the answer."""
@@ -136,6 +111,7 @@ class Requests:
 
 Writer = Callable[["PanesFormatter", Any], Documents]
 
+_BOXES: Final = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
 _ANSWERED: Final[frozenset[DoneReason]] = frozenset({"stop", "max_turns"})
 """The ends of a run whose last text is its final answer."""
 
@@ -262,7 +238,7 @@ class PanesFormatter:
         about: dict[str, JSON] = {"title": "🐍 Python", "language": "python", "copy_of": text.id}
         return [
             document
-            for code in fenced(text.content)
+            for code in _fenced(text.content)
             for document in self._messages.write(
                 "webide", code, event.id, scope=event.scope, **about
             )
@@ -287,21 +263,6 @@ class PanesFormatter:
             self._answer = None  # text before a call is not the answer
         return self._calls.start(event)
 
-    def _more_input(self, event: ToolUseDelta) -> Documents:
-        return self._calls.more(event)
-
-    def _end_tool(self, event: ToolUseEnd) -> Documents:
-        return self._calls.end(event)
-
-    def _tool_result(self, event: ToolResult) -> Documents:
-        return self._calls.result(event)
-
-    def _request(self, event: InputRequest) -> Documents:
-        return self._requests.request(event)
-
-    def _response(self, event: InputResponse) -> Documents:
-        return self._requests.answer(event)
-
     # Other content
 
     def _todo(self, event: TodoCreate | TodoUpdate | TodoDone) -> Documents:
@@ -309,7 +270,8 @@ class PanesFormatter:
         if plan is None:
             plan = self._messages.new("chat", title="📋 Plan", scope=event.scope)
             self._todos[event.scope] = plan
-        return self._messages.done(plan, checklist(event.items))
+        lines = [f"- {_BOXES[item.status]} {item.content}" for item in event.items]
+        return self._messages.done(plan, "\n".join(lines))
 
     def _subagent(self, event: SubagentStart | SubagentEnd) -> Documents:
         about: dict[str, JSON] = {"title": f"🤖 {event.agent or 'agent'}", "tool_id": event.id}
@@ -317,24 +279,29 @@ class PanesFormatter:
 
     def _source(self, event: Source) -> Documents:
         found = event.title or event.url or event.document or event.file or ""
-        return self._messages.write("chat", found, scope=event.scope, **link_about(event))
+        about: dict[str, JSON] = {"url": link_of(event), "cited_text": event.cited_text}
+        return self._messages.write("chat", found, scope=event.scope, title="🔗 Source", **about)
 
     def _file(self, event: File) -> Documents:
         component: Component = "webide" if self._calls.is_code(event.id) else "chat"
         name = event.name or event.file_id or event.media_type
-        return self._messages.write(component, name, scope=event.scope, **file_about(event))
+        is_image = event.media_type.startswith("image/")
+        about: dict[str, JSON] = {
+            "title": "🖼️ Output Image" if is_image else "📎 Output File",
+            "media_type": event.media_type,
+            "url": address_of(event),
+            "file_id": event.file_id,
+        }
+        return self._messages.write(component, name, scope=event.scope, **about)
 
     def _stats(self, event: Result) -> Documents:
         self._result = None if event.is_error else event.text
         return []
 
-    def _nothing(self, _event: StreamEvent) -> Documents:
-        return []
-
     WRITERS: ClassVar[dict[EventType, Writer]] = {
         EventType.START: _start,
         EventType.DONE: _done,
-        EventType.PAUSED: _nothing,
+        EventType.PAUSED: lambda run, event: [],
         EventType.ERROR: _error,
         EventType.STATUS: _status,
         EventType.TEXT: _text,
@@ -344,11 +311,11 @@ class PanesFormatter:
         EventType.THINKING_DELTA: _more,
         EventType.THINKING_END: _end_thinking,
         EventType.TOOL_USE_START: _start_tool,
-        EventType.TOOL_USE_DELTA: _more_input,
-        EventType.TOOL_USE_END: _end_tool,
-        EventType.TOOL_RESULT: _tool_result,
+        EventType.TOOL_USE_DELTA: lambda run, event: run._calls.more(event),
+        EventType.TOOL_USE_END: lambda run, event: run._calls.end(event),
+        EventType.TOOL_RESULT: lambda run, event: run._calls.result(event),
         EventType.STEP_START: _step,
-        EventType.STEP_END: _nothing,
+        EventType.STEP_END: lambda run, event: [],
         EventType.SUBAGENT_START: _subagent,
         EventType.SUBAGENT_END: _subagent,
         EventType.TODO_CREATE: _todo,
@@ -356,13 +323,30 @@ class PanesFormatter:
         EventType.TODO_DONE: _todo,
         EventType.SOURCE: _source,
         EventType.FILE: _file,
-        EventType.STATE: _nothing,
-        EventType.INPUT_REQUEST: _request,
-        EventType.INPUT_RESPONSE: _response,
-        EventType.USAGE: _nothing,
+        EventType.STATE: lambda run, event: [],
+        EventType.INPUT_REQUEST: lambda run, event: run._requests.request(event),
+        EventType.INPUT_RESPONSE: lambda run, event: run._requests.answer(event),
+        EventType.USAGE: lambda run, event: [],
         EventType.RESULT: _stats,
         EventType.RETRACT: _retract,
-        EventType.CUSTOM: _nothing,
+        EventType.CUSTOM: lambda run, event: [],
         EventType.RAW: _raw,
     }
     """The handler of each event; total over EventType."""
+
+
+_OPENING: Final = re.compile(r" {0,3}```(?:python|py)[0-9]?\b", re.IGNORECASE)
+_CLOSING: Final = re.compile(r" {0,3}```\s*")
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """The Python code in a text: closed fences that are marked as Python."""
+    code: list[str] | None = None
+    for line in text.splitlines(keepends=True):
+        if code is None:
+            code = [] if _OPENING.match(line) else None
+        elif _CLOSING.fullmatch(line):
+            yield "".join(code)
+            code = None
+        else:
+            code.append(line)
