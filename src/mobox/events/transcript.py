@@ -69,29 +69,8 @@ from mobox.events.message import (
     TurnPart,
     UsagePart,
     block_id,
-    is_answer,
-    is_shown_apart,
-    parts_of_turn,
 )
 from mobox.events.usage import UsageTotal
-
-# Holds the errors of a run until it ends: only then is it known which of them was fatal.
-
-
-class HeldErrors:
-    """The errors of one run."""
-
-    def __init__(self) -> None:
-        self._errors: list[Error] = []
-
-    def hold(self, error: Error) -> None:
-        """Keep an error."""
-        self._errors.append(error)
-
-    def release(self, reason: DoneReason) -> tuple[Error | None, list[Status]]:
-        """The fatal error of a run that ended so, which is the last, and the others as notices."""
-        fatal = self._errors.pop() if reason in FAILURES and self._errors else None
-        return fatal, [Status(message=error.message, kind="notice") for error in self._errors]
 
 
 def fold(entries: Iterable[LogEntry], message_id: str) -> Message:
@@ -149,7 +128,7 @@ class Transcript:
         """The whole message as it is now."""
         self._join_pieces()
         shown = [part for n, part in enumerate(self._parts) if n not in self._hidden]
-        answer = [part.text for part in shown if is_answer(part)]
+        answer = [part.text for part in shown if isinstance(part, TextPart) and not part.scope]
         thoughts = [part.text for part in shown if isinstance(part, ThinkingPart) and part.text]
         about = {"processing": self._processing, "thinking": BETWEEN_THOUGHTS.join(thoughts)}
         return Message(
@@ -361,9 +340,20 @@ class Transcript:
     def _retract(self, event: Retract) -> None:
         # By index: in the log of an older version, a block that is sent again may have the same id.
         self._hidden |= {n for n, p in enumerate(self._parts) if block_id(p) in event.blocks}
-        ids = {block_id(part) for part in parts_of_turn(self._parts) if not is_shown_apart(part)}
+        ids = {block_id(part) for part in self._turn_so_far()}
         whole = bool(ids) and ids <= set(event.blocks)
         self._parts.append(RetractPart(blocks=event.blocks, whole_turn=whole))
+
+    def _turn_so_far(self) -> list[AnyPart]:
+        """What the current turn shows, the last first; nothing where there are no turns."""
+        turn: list[AnyPart] = []
+        for part in reversed(self._parts):
+            if isinstance(part, TurnPart) or (isinstance(part, RetractPart) and part.whole_turn):
+                return turn
+            # A request may be shown with its call only, or where it was made before.
+            if not isinstance(part, RequestPart) or (part.has_part and not part.again):
+                turn.append(part)
+        return []
 
     def _custom(self, event: Custom) -> None:
         part = CustomPart(name=event.name, id=event.id, value=event.value)
@@ -411,3 +401,19 @@ _WRITES: dict[type[StreamEvent], type[BlockPart]] = {
 """The class of part for each delta: in a log of a later version two parts may share an id."""
 _ABOUT_INPUT = {EventType.TOOL_USE_DELTA, EventType.TOOL_USE_END, EventType.TOOL_RESULT}
 _ENDS = {EventType.TEXT_END, EventType.THINKING_END}
+
+
+class HeldErrors:
+    """The errors of one run, until it ends: only then is it known which of them was fatal."""
+
+    def __init__(self) -> None:
+        self._errors: list[Error] = []
+
+    def hold(self, error: Error) -> None:
+        """Keep an error."""
+        self._errors.append(error)
+
+    def release(self, reason: DoneReason) -> tuple[Error | None, list[Status]]:
+        """The fatal error of a run that ended so, which is the last, and the others as notices."""
+        fatal = self._errors.pop() if reason in FAILURES and self._errors else None
+        return fatal, [Status(message=error.message, kind="notice") for error in self._errors]

@@ -241,20 +241,14 @@ def submission_key(request: Request) -> str | None:
     if request.action is not Action.SUBMIT or request.message is None:
         return None
     fields = [request.chat_id, request.message.id, request.message.parts]
-    return hashlib.sha256(_canonical(fields)).hexdigest()
-
-
-_canonical = msgspec.json.Encoder(order="sorted").encode
+    return hashlib.sha256(msgspec.json.encode(fields, order="sorted")).hexdigest()
 
 
 def _text_of(parts: Iterable[PromptPart]) -> str:
     return "\n".join(part.text for part in parts if isinstance(part, PromptText))
 
 
-# What a person may decide about an approval.
-#
-# An agent lists the allowed decisions in its request, as keys of `DECISIONS`. Without a list a
-# person may approve and reject.
+# What a person may decide about an approval
 
 DECISIONS: Final = {
     "approve": "approved",
@@ -263,7 +257,8 @@ DECISIONS: Final = {
     "respond": "answered",
 }
 """Decisions by the name that allows them: `edit` approves with a changed input, the answer's value;
-`respond` answers in place of the tool."""
+`respond` answers in place of the tool. An agent lists the allowed names in its request; without a
+list a person may approve and reject."""
 
 _USUAL: Final = ("approve", "reject")
 _NOT_APPROVALS: Final = ("approve", "reject", "respond")

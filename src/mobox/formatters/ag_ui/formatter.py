@@ -43,7 +43,7 @@ from mobox.events import (
     ToolUseEnd,
     Usage,
 )
-from mobox.events.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES, Blocks
+from mobox.events.blocks import BETWEEN_THOUGHTS, BLOCK_OF, NOTES, Blocks
 from mobox.events.placeholders import Placeholders
 from mobox.events.transcript import Transcript
 from mobox.formatters import StoredRun
@@ -82,8 +82,6 @@ from mobox.formatters.values import profile_named
 
 Writer = Callable[["AGUIFormatter", Any], Documents]
 _TURNS = BLOCK_OF.keys() - {EventType.TEXT_END, EventType.THINKING_END}
-_NOTES = LINES & {EventType.SUBAGENT_START, EventType.SUBAGENT_END}
-"""Events that add a line to a thought."""
 
 
 class AGUIFormatter(DeltaFastPath):
@@ -222,7 +220,7 @@ class AGUIFormatter(DeltaFastPath):
         documents = self._processing.turn(move, self._ts)
         if move.closed is not None and move.closed.id in self._blocks:
             documents += self._blocks.close(move.closed.id, self._ts)
-        if move.opened is not None and event.type in _NOTES:
+        if move.opened is not None and event.type in NOTES:
             documents += self._open_block(move.opened.id, Thinking(id=move.opened.id))
         return documents
 
