@@ -72,6 +72,19 @@ def scope(event: StreamEvent) -> dict[str, JSON]:
     return {"scope": list(event.scope)} if event.scope else {}
 
 
+def text_about(block_id: str, kind: str) -> dict[str, JSON]:
+    """The `mobox` metadata of a text."""
+    return {"id": block_id, "variant": kind} if kind != "answer" else {"id": block_id}
+
+
+def reasoning_about(
+    variant: str, block_id: str, scope: tuple[str, ...] = (), duration_ms: int | None = None
+) -> dict[str, JSON]:
+    """The `mobox` metadata of a thought, of status lines, or of a subagent's text."""
+    about = {"scope": list(scope) or None, "durationMs": duration_ms}
+    return {"variant": variant, "id": block_id, **without_none(about)}
+
+
 def delta_prefix(kind: str, id_name: str, block_id: str, text_name: str) -> bytes:
     """A delta chunk up to its text: all that stays the same while a part is open.
 

@@ -58,13 +58,14 @@ from mobox.formatters.ai_sdk.chunks import (
     encode,
     file_chunk,
     message_metadata,
+    reasoning_about,
     retract_chunk,
-    scope,
     source_chunk,
     state_chunk,
     status_chunk,
     step_chunk,
     subagent_chunk,
+    text_about,
     todos_chunk,
     usage_chunk,
 )
@@ -130,7 +131,11 @@ class AISDKFormatter(DeltaFastPath):
     def pause(self) -> Chunks:
         """The run waits for an answer: end the response, not the message."""
         self._fast_path = NO_FAST_PATH
-        chunks = [*self._approvals.open(), *self._parts.close_all(self._ts), *self._steps.finish()]
+        chunks = [
+            *self._approvals.pending(),
+            *self._parts.close_all(self._ts),
+            *self._steps.finish(),
+        ]
         return [*chunks, self._finish("tool"), DONE]
 
     def resume(self) -> Chunks:
@@ -207,7 +212,7 @@ class AISDKFormatter(DeltaFastPath):
         if move.closed is not None and move.closed.id in self._parts:
             chunks += self._parts.close(move.closed.id, self._ts)
         if move.opened is not None and event.type in LINES:
-            about = {"variant": move.opened.block.value, "id": move.opened.id}
+            about = reasoning_about(move.opened.block.value, move.opened.id)
             chunks += self._parts.open("reasoning", ThinkingDelta, about, self._ts)
         return chunks
 
@@ -238,7 +243,7 @@ class AISDKFormatter(DeltaFastPath):
         if event.scope:
             chunks = self._reasoning(event.id, event)
         else:
-            about = {"id": event.id} | ({"variant": event.kind} if event.kind != "answer" else {})
+            about = text_about(event.id, event.kind)
             chunks = self._parts.open("text", TextDelta, about, self._ts)
         return chunks + self._parts.write(event.id, event.content)
 
@@ -257,7 +262,7 @@ class AISDKFormatter(DeltaFastPath):
 
     def _reasoning(self, block_id: str, event: Text | Thinking) -> Chunks:
         delta_class = TextDelta if isinstance(event, Text) else ThinkingDelta
-        about = {"variant": "thinking", "id": block_id, **scope(event)}
+        about = reasoning_about("thinking", block_id, event.scope)
         return self._parts.open("reasoning", delta_class, about, self._ts)
 
     def _end_block(self, event: TextEnd | ThinkingEnd) -> Chunks:

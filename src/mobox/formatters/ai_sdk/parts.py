@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 from msgspec import Struct, field
@@ -19,6 +19,7 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
+from mobox.events.message import RequestPart
 from mobox.formatters.ai_sdk.chunks import (
     Chunks,
     Profile,
@@ -235,10 +236,14 @@ APPROVED: Final = {"approved": True, "edited": True, "denied": False}
 """Decisions that approve or deny the call; others do neither, such as a cancelled request."""
 
 
-class _Pending(NamedTuple):
-    event: InputRequest
-    approval: bool
-    """It is the approval of a pending call."""
+def is_held(part: RequestPart, profile: Profile) -> bool:
+    """Whether it is sent as an approval, at the end of the response."""
+    return part.approval and profile.approvals
+
+
+def has_data_part(part: RequestPart, profile: Profile) -> bool:
+    """Whether it has a data part: it is no approval, or lists the decisions that it allows."""
+    return not is_held(part, profile) or part.has_part
 
 
 class Approvals:
@@ -254,49 +259,39 @@ class Approvals:
     def __init__(self, profile: Profile, tools: Tools) -> None:
         self._profile = profile
         self._tools = tools
-        self._pending: dict[str | None, _Pending] = {}
+        self._open: dict[str | None, RequestPart] = {}
 
     def request(self, event: InputRequest) -> Chunks:
         """Add a request."""
         approval = event.kind == "approval" and self._tools.waits(event.tool_call_id)
-        self._pending[event.id] = pending = _Pending(event, approval)
-        return [request_chunk(event)] if self._has_data(pending) else []
+        self._open[event.id] = part = RequestPart(request=event, approval=approval)
+        return [request_chunk(event)] if has_data_part(part, self._profile) else []
 
     def answer(self, event: InputResponse) -> Chunks:
         """Handle an answer; it is too late if the call has its result."""
-        pending = self._pending.pop(event.id, None)
-        if pending is None or (pending.approval and not self._waits(pending)):
+        part = self._open.pop(event.id, None)
+        if part is None or (part.approval and not self._waits(part)):
             return []
-        data = [request_chunk(pending.event, event)] if self._has_data(pending) else []
+        data = [request_chunk(part.request, event)] if has_data_part(part, self._profile) else []
         approved = APPROVED.get(event.decision)
-        if approved is None or not self._is_held(pending) or not self._profile.answers:
+        if approved is None or not is_held(part, self._profile) or not self._profile.answers:
             return data
         if not approved:
-            self._tools.deny(pending.event.tool_call_id)
+            self._tools.deny(part.request.tool_call_id)
         answer = chunk(
-            "tool-approval-response",
-            approvalId=event.id,
-            approved=approved,
-            reason=event.comment,
+            "tool-approval-response", approvalId=event.id, approved=approved, reason=event.comment
         )
-        return [*data, self._request(pending.event), answer]
+        return [*data, self._approval(part.request), answer]
 
-    def open(self) -> Chunks:
+    def pending(self) -> Chunks:
         """The response ends here: send the approvals without an answer."""
-        held = filter(self._is_held, self._pending.values())
-        return [self._request(pending.event) for pending in held if self._waits(pending)]
+        held = [part for part in self._open.values() if is_held(part, self._profile)]
+        return [self._approval(part.request) for part in held if self._waits(part)]
 
-    def _is_held(self, pending: _Pending) -> bool:
-        """Whether it is sent as an approval, at the end of the response."""
-        return pending.approval and self._profile.approvals
+    def _waits(self, part: RequestPart) -> bool:
+        return self._tools.waits(part.request.tool_call_id)
 
-    def _has_data(self, pending: _Pending) -> bool:
-        return not self._is_held(pending) or bool(pending.event.allowed)
-
-    def _waits(self, pending: _Pending) -> bool:
-        return self._tools.waits(pending.event.tool_call_id)
-
-    def _request(self, event: InputRequest) -> bytes:
+    def _approval(self, event: InputRequest) -> bytes:
         why = event.prompt if self._profile.answers else None
         return chunk(
             "tool-approval-request", approvalId=event.id, toolCallId=event.tool_call_id, reason=why

@@ -39,16 +39,24 @@ from mobox.formatters.ai_sdk.chunks import (
     file_chunk,
     harmless,
     message_metadata,
+    reasoning_about,
     request_chunk,
     retract_chunk,
     source_chunk,
     step_chunk,
     subagent_chunk,
+    text_about,
     todos_chunk,
     usage_chunk,
     vendors,
 )
-from mobox.formatters.ai_sdk.parts import APPROVED, INVALID_INPUT, tool_metadata
+from mobox.formatters.ai_sdk.parts import (
+    APPROVED,
+    INVALID_INPUT,
+    has_data_part,
+    is_held,
+    tool_metadata,
+)
 from mobox.formatters.values import FAILED, error_of, error_text, profile_named, without_none
 
 UIPart = dict[str, JSON]
@@ -110,7 +118,7 @@ class _Snapshot:
         self._answers = {
             part.request.tool_call_id: _approval(part)
             for part in message.parts
-            if isinstance(part, RequestPart) and profile.answers and self._is_approval(part)
+            if isinstance(part, RequestPart) and profile.answers and is_held(part, profile)
             if part.response is not None and part.response.decision in APPROVED
         }
         retracts = [part for part in message.parts if isinstance(part, RetractPart)]
@@ -148,30 +156,21 @@ class _Snapshot:
     def _resets(self, part: RetractPart) -> bool:
         return part.whole_turn and self._profile.resets
 
-    def _is_approval(self, part: RequestPart) -> bool:
-        return part.approval and self._profile.approvals
-
     # Blocks and tools
 
     def _text(self, part: TextPart) -> list[UIPart]:
         if part.scope:
             return self._thought(part, "thinking")
-        about = {"id": part.id, **({"variant": part.kind} if part.kind != "answer" else {})}
         state = "done" if part.ended else "streaming"
-        metadata = {"mobox": about}
+        metadata = {"mobox": text_about(part.id, part.kind)}
         return [{"type": "text", "text": part.text, "state": state, "providerMetadata": metadata}]
 
     def _thought(
         self, part: BlockPart, variant: str, provider: dict[str, JSON] | None = None
     ) -> list[UIPart]:
-        about = {
-            "variant": variant,
-            "id": part.id,
-            "scope": list(part.scope) or None,
-            "durationMs": part.duration_ms,
-        }
+        about = reasoning_about(variant, part.id, part.scope, part.duration_ms)
         state = "done" if part.ended else "streaming"
-        return [{"id": part.id, **_reasoning(part.text, without_none(about), provider, state)}]
+        return [{"id": part.id, **_reasoning(part.text, about, provider, state)}]
 
     def _tool(self, part: ToolPart) -> list[UIPart]:
         ui = {
@@ -221,7 +220,7 @@ class _Snapshot:
         return [_at_rest(file_chunk(part.file, self._profile.file_metadata))]
 
     def _request(self, part: RequestPart) -> list[UIPart]:
-        if self._is_approval(part) and not part.has_part:
+        if not has_data_part(part, self._profile):
             return []
         return [_at_rest(request_chunk(part.request, part.response))]
 
