@@ -3,7 +3,7 @@
 A protocol's requests.py parses the body that a frontend sent into a `Request`; the server applies
 it to the stored chat and gives the agent a `Turn`.
 
-Rule 1: the stored chat is the source of truth: a request says where to cut it, not what is in it.
+Rule 1: the stored chat is the source of truth: a request states where to cut it, not what is in it.
 Rule 2: ids come from the client: only the store knows whether such a message or run exists.
 Rule 3: a client may repeat old answers and name calls without a request: an answer counts only for
         an open request.
@@ -77,7 +77,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     decision: Decision
     """`answered` brings a `value`; `edited` approves with the changed input as its `value`;
-    `denied` is a person's no or a tool that the client could not run, and `reason` says why.
+    `denied` is a person's no or a tool that the client could not run, for the `reason`.
     `approved` may have a reason too."""
     request_id: str | None = None
     """The request's id, if the client knows it; else the open request of the tool call."""

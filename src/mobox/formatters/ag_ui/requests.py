@@ -101,8 +101,8 @@ class Resume(Struct, rename="camel"):
 
     @property
     def _edit(self) -> dict[str, JSON] | None:
-        tells = self.decision == "edited" and self.metadata.mobox.decision is None
-        return self.payload if tells and isinstance(self.payload, dict) else None
+        is_edit = self.decision == "edited" and self.metadata.mobox.decision is None
+        return self.payload if is_edit and isinstance(self.payload, dict) else None
 
 
 class RunInput(Struct, rename="camel"):

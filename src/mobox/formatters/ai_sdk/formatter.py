@@ -131,12 +131,8 @@ class AISDKFormatter(DeltaFastPath):
     def pause(self) -> Chunks:
         """The run waits for an answer: end the response, not the message."""
         self._fast_path = NO_FAST_PATH
-        chunks = [
-            *self._approvals.pending(),
-            *self._parts.close_all(self._ts),
-            *self._steps.finish(),
-        ]
-        return [*chunks, self._finish("tool"), DONE]
+        closing = [*self._parts.close_all(self._ts), *self._steps.finish()]
+        return [*self._approvals.pending(), *closing, self._finish("tool"), DONE]
 
     def resume(self) -> Chunks:
         """Start a response in the middle of the message, after entries formatted unsent."""
