@@ -326,6 +326,9 @@ class TodoDone(StreamEvent):
     index: int | None = None
 
 
+TodoEvent = TodoCreate | TodoUpdate | TodoDone
+
+
 class Source(StreamEvent):
     """A citation when `id` is a text block, a source when it is a tool call."""
 

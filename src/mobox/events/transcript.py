@@ -40,9 +40,7 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
-    TodoCreate,
-    TodoDone,
-    TodoUpdate,
+    TodoEvent,
     ToolResult,
     ToolUseDelta,
     ToolUseEnd,
@@ -318,7 +316,7 @@ class Transcript:
 
     # What a message carries besides
 
-    def _todo(self, event: TodoCreate | TodoUpdate | TodoDone) -> None:
+    def _todo(self, event: TodoEvent) -> None:
         self._line(event)
         self._put(TodosPart(items=event.items, scope=event.scope), *event.scope[-1:])
 

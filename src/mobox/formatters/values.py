@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, TypeVar
 
 import msgspec
 
 from mobox.errors import UnknownProfile
-from mobox.events import JSON, DoneReason, Error, File, Outcome, Source, ToolResult
+from mobox.events import JSON, DoneReason, Error, File, Outcome, Source, TodoItem, ToolResult
 
 T = TypeVar("T")
 
@@ -56,6 +56,16 @@ def text_of(output: JSON) -> str:
 def without_none(fields: dict[str, JSON]) -> dict[str, JSON]:
     """`fields` without those that have no value: some clients refuse `null` in an optional one."""
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def plan_items(items: Iterable[TodoItem]) -> list[dict[str, JSON]]:
+    """The lines of a plan, with the names that pages use."""
+    return [
+        without_none(
+            {"content": item.content, "status": item.status, "activeForm": item.active_form}
+        )
+        for item in items
+    ]
 
 
 # URLs that a page may open: a `javascript:` URL from an agent's source would run as the user who

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from mobox.events import JSON, Custom, Status
+from mobox.events import JSON
 from mobox.formatters.values import without_none
 
 Documents = list[bytes]
@@ -24,16 +24,6 @@ def custom(name: str, value: JSON, metadata: dict[str, Any] | None = None) -> by
     """A CUSTOM event: content that AG-UI has no event for, and a page may show live."""
     fields = {"type": "CUSTOM", "name": name, "value": value}
     return encode(fields if metadata is None else {**fields, "metadata": metadata})
-
-
-def application(custom_event: Custom) -> bytes:
-    """An application's own event; one with an id replaces the earlier event of that id."""
-    return custom(custom_event.name, custom_event.value, mobox_metadata({"id": custom_event.id}))
-
-
-def status(status_event: Status) -> bytes:
-    """A status line of the agent."""
-    return custom("mobox.status", {"message": status_event.message, "kind": status_event.kind})
 
 
 def mobox_metadata(about: dict[str, JSON]) -> dict[str, Any] | None:

@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from mobox.events import (
+    Custom,
     Done,
     Error,
     EventType,
@@ -35,9 +36,7 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
-    TodoCreate,
-    TodoDone,
-    TodoUpdate,
+    TodoEvent,
     ToolResult,
     ToolUseDelta,
     ToolUseEnd,
@@ -52,11 +51,10 @@ from mobox.formatters.ag_ui.documents import (
     PROFILES,
     Documents,
     WireIds,
-    application,
     custom,
     encode,
     event,
-    status,
+    mobox_metadata,
 )
 from mobox.formatters.ag_ui.endings import Ending, Interrupts, ModelUsage
 from mobox.formatters.ag_ui.snapshot import (
@@ -237,9 +235,10 @@ class AGUIFormatter(DeltaFastPath):
         return [*self._note(event), *self._subagents.end(event)]
 
     def _status(self, event: Status) -> Documents:
-        return [status(event), *self._processing.format_line(self._unnamed.line(event))]
+        status = custom("mobox.status", {"message": event.message, "kind": event.kind})
+        return [status, *self._processing.format_line(self._unnamed.line(event))]
 
-    def _todos(self, event: TodoCreate | TodoUpdate | TodoDone) -> Documents:
+    def _todos(self, event: TodoEvent) -> Documents:
         line = self._processing.format_line(self._unnamed.line(event))
         return [*line, self._activities.todos(event.items, event.scope).document()]
 
@@ -342,6 +341,10 @@ class AGUIFormatter(DeltaFastPath):
         closing = [*self._tools.forget(event.blocks), *self._blocks.forget(event.blocks)]
         return [*closing, self._messages()]
 
+    def _custom(self, event: Custom) -> Documents:
+        """An application's own event; one with an id replaces the earlier event of that id."""
+        return [custom(event.name, event.value, mobox_metadata({"id": event.id}))]
+
     WRITERS: ClassVar[dict[EventType, Writer]] = {
         EventType.START: _start,
         EventType.DONE: _done,
@@ -373,7 +376,7 @@ class AGUIFormatter(DeltaFastPath):
         EventType.USAGE: _use,
         EventType.RESULT: _use,
         EventType.RETRACT: _retract,
-        EventType.CUSTOM: lambda run, event: [application(event)],
+        EventType.CUSTOM: _custom,
         EventType.RAW: _start,
     }
     """The handler of each event; RAW is never sent, as it may hold anything."""

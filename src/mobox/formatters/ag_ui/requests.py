@@ -237,10 +237,11 @@ def request_of(
     """The request for a thread whose user messages `stored` are known."""
     check_key(idempotency_key)
     request = _request(run_input, stored)
+    agent = (run_input.forwarded_props or {}).get("agent")
     key = idempotency_key or submission_key(request)
     return replace(
         request,
-        agent=_agent(run_input),
+        agent=None if agent is None else convert("forwardedProps.agent", agent, Id),
         name=run_input.run_id,
         frontend=_frontend(run_input),
         idempotency_key=key,
@@ -373,11 +374,6 @@ def _value(content: JSON) -> JSON:
 
 
 # Agent, tools, context and state
-
-
-def _agent(run_input: RunInput) -> str | None:
-    named = (run_input.forwarded_props or {}).get("agent")
-    return None if named is None else convert("forwardedProps.agent", named, Id)
 
 
 def _frontend(run_input: RunInput) -> Frontend:

@@ -42,15 +42,14 @@ from mobox.formatters.ag_ui.tools import (
     result_metadata,
     tool_metadata,
 )
-from mobox.formatters.values import address_of, profile_named, without_none
-
-# Activities: content that AG-UI has no event for and that must survive a reload.
-#
-# Clients keep an activity among the messages, replace it by its id, and never send it back.
+from mobox.formatters.values import address_of, plan_items, profile_named, without_none
 
 
 class Activity(NamedTuple):
-    """One activity, live and stored."""
+    """Content that AG-UI has no event for and that must survive a reload.
+
+    Clients keep an activity among the messages, replace it by its id, and never send it back.
+    """
 
     wire: str
     kind: str
@@ -89,38 +88,27 @@ class Activities:
 
     def todos(self, items: Iterable[TodoItem], scope: tuple[str, ...]) -> Activity:
         """The plan of one agent as it is now."""
-        lines = [
-            without_none(
-                {"content": item.content, "status": item.status, "activeForm": item.active_form}
-            )
-            for item in items
-        ]
-        wire = self._ids.activity("todos", scope)
-        return Activity(wire, "mobox.todos", {"items": lines}, self._ids.owner(scope))
+        wire, content = self._ids.activity("todos", scope), {"items": plan_items(items)}
+        return Activity(wire, "mobox.todos", content, self._ids.owner(scope))
 
     def source(self, found: JSON) -> Activity:
         """All sources of the run that no text cites."""
         self._found.append(found)
-        return Activity(
-            self._ids.activity("sources"), "mobox.sources", {"sources": list(self._found)}
-        )
+        content = {"sources": list(self._found)}
+        return Activity(self._ids.activity("sources"), "mobox.sources", content)
 
     def file(self, event: File) -> Activity:
         """An image, a sound, an artifact."""
         self._files += 1
+        content = {
+            "mediaType": event.media_type,
+            "url": address_of(event),
+            "fileId": event.file_id,
+            "name": event.name,
+            "size": event.size,
+        }
         wire, owner = self._ids.activity(f"file_{self._files}"), self._ids.owner(event.scope)
-        return Activity(wire, "mobox.file", _file_content(event), owner)
-
-
-def _file_content(event: File) -> dict[str, JSON]:
-    about = {
-        "mediaType": event.media_type,
-        "url": address_of(event),
-        "fileId": event.file_id,
-        "name": event.name,
-        "size": event.size,
-    }
-    return without_none(about)
+        return Activity(wire, "mobox.file", without_none(content), owner)
 
 
 AGUIMessage = dict[str, JSON]
@@ -150,7 +138,8 @@ def _prompt(part: PromptPart) -> dict[str, JSON] | None:
         case PromptFile():
             kind = part.media_type.partition("/")[0]
             kind = kind if kind in ("image", "audio", "video") else "document"
-            return {"type": kind, "source": _file_source(part), **_named(part)}
+            name = {"metadata": {"filename": part.name}} if part.name else {}
+            return {"type": kind, "source": _file_source(part), **name}
         case _:
             return None  # an application's own, unknown here
 
@@ -160,10 +149,6 @@ def _file_source(part: PromptFile) -> dict[str, JSON]:
     if comma and about == f"data:{part.media_type};base64":
         return {"type": "data", "value": value, "mimeType": part.media_type}
     return {"type": "url", "value": part.url, "mimeType": part.media_type}
-
-
-def _named(part: PromptFile) -> dict[str, JSON]:
-    return {"metadata": {"filename": part.name}} if part.name else {}
 
 
 def _from_columns(message: Message) -> list[AGUIMessage]:
@@ -315,7 +300,8 @@ class _Snapshot:
         thoughts = [entry for entry in self._entries if entry not in stays and _is_thought(entry)]
         kept = thoughts[:1] if not any(map(_is_thought, stays)) else []
         for thought in kept:
-            thought.messages[:] = [_emptied(thought.messages[0])]
+            emptied = {"content": "", "encryptedValue": None, "metadata": None}
+            thought.messages[:] = [{**thought.messages[0], **emptied}]
         self._entries = [entry for entry in self._entries if entry in stays or entry in kept]
         self._retracted |= set(part.blocks)
         for own in part.blocks:
@@ -337,10 +323,6 @@ def _is_thought(entry: _Entry) -> bool:
     return bool(entry.messages[0]["role"] == "reasoning")
 
 
-def _emptied(message: AGUIMessage) -> AGUIMessage:
-    return {**message, "content": "", "encryptedValue": None, "metadata": None}
-
-
 def _finished(message: AGUIMessage) -> AGUIMessage:
     """The message without empty fields, and with its citations."""
     if isinstance(message.get("metadata"), tuple):
@@ -348,13 +330,13 @@ def _finished(message: AGUIMessage) -> AGUIMessage:
     return without_none(message)
 
 
-# The response for a client that joins a thread without an active run.
-
-
 def connect(
     messages: Sequence[AGUIMessage], *, thread_id: str, run_id: str, profile: str = DEFAULT
 ) -> Documents:
-    """The whole response: a run that sends all messages of the thread as one snapshot."""
+    """The whole response for a client that joins a thread without an active run.
+
+    It is a run that sends all messages of the thread as one snapshot.
+    """
     run = {"threadId": thread_id, "runId": run_id}
     return [
         event("RUN_STARTED", **run, protocolVersion=profile_named(profile, PROFILES).version),

@@ -277,13 +277,13 @@ class Subagents:
 
     def end(self, log_event: SubagentEnd) -> Documents:
         start = self._open.pop(log_event.id, None)
-        if start is None:
-            return []
-        return [self._ended(start, log_event)]
+        return [self._ended(start, log_event)] if start is not None else []
 
     def suspend(self) -> Documents:
         """The ends of all open subagents, where the response ends but they do not."""
-        return [self._suspended(own) for own in reversed(self._open) if own in self._active]
+        active = [self._ids.of(own) for own in reversed(self._open) if own in self._active]
+        outcome = {"type": "suspended"}
+        return [event("SUBAGENT_FINISHED", subagentRunId=each, outcome=outcome) for each in active]
 
     def reopen(self) -> Documents:
         """The starts of all open ones, for a response that starts here."""
@@ -325,10 +325,6 @@ class Subagents:
             outcome={"type": "success"},
             metadata=mobox_metadata({"status": None if status == "ok" else status}),
         )
-
-    def _suspended(self, own: str | None) -> bytes:
-        outcome = {"type": "suspended"}
-        return event("SUBAGENT_FINISHED", subagentRunId=self._ids.of(own), outcome=outcome)
 
     def _as_custom(self, start: SubagentStart, end: SubagentEnd | None = None) -> bytes:
         about = {

@@ -35,7 +35,7 @@ from mobox.events import (
     TodoItem,
 )
 from mobox.events.usage import Totals
-from mobox.formatters.values import address_of, link_of, without_none
+from mobox.formatters.values import address_of, link_of, plan_items, without_none
 
 Chunks = list[bytes]
 
@@ -142,16 +142,10 @@ def data_chunk(
 
 def todos_chunk(items: Iterable[TodoItem], owner: tuple[str, ...] = ()) -> bytes:
     """The current plan of the run, or of the subagent with the scope `owner`."""
-    lines = [
-        {
-            "content": item.content,
-            "status": item.status,
-            **without_none({"activeForm": item.active_form}),
-        }
-        for item in items
-    ]
-    whose: dict[str, JSON] = {"scope": list(owner)} if owner else {}
-    return data_chunk("todos", {"items": lines} | whose, "/".join(("todos", *owner[-1:])))
+    plan: dict[str, JSON] = {"items": plan_items(items)}
+    if owner:
+        plan["scope"] = list(owner)
+    return data_chunk("todos", plan, "/".join(("todos", *owner[-1:])))
 
 
 def usage_chunk(totals: Totals) -> bytes:

@@ -39,9 +39,7 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
-    TodoCreate,
-    TodoDone,
-    TodoUpdate,
+    TodoEvent,
     ToolUseDelta,
     Usage,
 )
@@ -220,7 +218,7 @@ class AISDKFormatter(DeltaFastPath):
     def _status(self, event: Status) -> Chunks:
         return [*self._line(event), status_chunk(event)]
 
-    def _todos(self, event: TodoCreate | TodoUpdate | TodoDone) -> Chunks:
+    def _todos(self, event: TodoEvent) -> Chunks:
         return [*self._line(event), todos_chunk(event.items, event.scope)]
 
     def _start_subagent(self, event: SubagentStart) -> Chunks:

@@ -42,9 +42,7 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
-    TodoCreate,
-    TodoDone,
-    TodoUpdate,
+    TodoEvent,
     ToolUseStart,
 )
 from mobox.events.blocks import BETWEEN_THOUGHTS, line_of
@@ -265,7 +263,7 @@ class PanesFormatter:
 
     # Other content
 
-    def _todo(self, event: TodoCreate | TodoUpdate | TodoDone) -> Documents:
+    def _todo(self, event: TodoEvent) -> Documents:
         plan = self._todos.get(event.scope)
         if plan is None:
             plan = self._messages.new("chat", title="📋 Plan", scope=event.scope)
