@@ -1,7 +1,7 @@
 """A stored message: what is kept of a run, reloaded into a page, and passed to agents as history.
 
-Its parts hold exactly what the events hold that they are folded from (transcript.py); each
-protocol's snapshot formats them for its clients.
+Its parts hold exactly what the events hold that they are folded from (mobox.events.transcript);
+each protocol's snapshot formats them for its clients.
 """
 
 from __future__ import annotations
