@@ -133,9 +133,7 @@ _USAGE: Final = {
 """Our names of the counts, by the AI SDK's."""
 
 
-def data_chunk(
-    name: str, value: JSON, part_id: str | None = None, transient: bool = False
-) -> bytes:
+def data(name: str, value: JSON, part_id: str | None = None, transient: bool = False) -> bytes:
     """A data part; one with an id replaces the part of that id, a transient one is not kept."""
     return chunk(f"data-{name}", payload={"data": value}, id=part_id, transient=transient or None)
 
@@ -145,12 +143,12 @@ def todos_chunk(items: Iterable[TodoItem], owner: tuple[str, ...] = ()) -> bytes
     plan: dict[str, JSON] = {"items": plan_items(items)}
     if owner:
         plan["scope"] = list(owner)
-    return data_chunk("todos", plan, "/".join(("todos", *owner[-1:])))
+    return data("todos", plan, "/".join(("todos", *owner[-1:])))
 
 
 def usage_chunk(totals: Totals) -> bytes:
     """The usage of the run."""
-    return data_chunk("usage", usage_data(totals), "usage")
+    return data("usage", usage_data(totals), "usage")
 
 
 def usage_data(totals: Totals) -> dict[str, JSON]:
@@ -161,7 +159,7 @@ def usage_data(totals: Totals) -> dict[str, JSON]:
 def step_chunk(start: StepStart, end: StepEnd | None = None) -> bytes:
     """A task or a compaction, running or ended."""
     about = without_none({"kind": start.kind, "name": start.name, "number": start.number})
-    return data_chunk("step", about | {"status": end.status if end else "running"}, start.id)
+    return data("step", about | {"status": end.status if end else "running"}, start.id)
 
 
 def subagent_chunk(start: SubagentStart, end: SubagentEnd | None = None) -> bytes:
@@ -173,7 +171,7 @@ def subagent_chunk(start: SubagentStart, end: SubagentEnd | None = None) -> byte
         "status": end.status if end else "running",
         "summary": end.summary if end else None,
     }
-    return data_chunk("subagent", without_none(about) | scope(start), start.id)
+    return data("subagent", without_none(about) | scope(start), start.id)
 
 
 def request_chunk(input_request: InputRequest, response: InputResponse | None = None) -> bytes:
@@ -193,29 +191,29 @@ def request_chunk(input_request: InputRequest, response: InputResponse | None = 
             "reason": response.reason,
         }
         about["answered"] = without_none(answer)
-    return data_chunk("input", without_none(about), input_request.id)
+    return data("input", without_none(about), input_request.id)
 
 
 def retract_chunk(blocks: Iterable[str]) -> bytes:
     """The parts that were sent again since, by the `id` in their `mobox` metadata."""
-    return data_chunk("retract", {"ids": list(blocks)}, "retract")
+    return data("retract", {"ids": list(blocks)}, "retract")
 
 
 def custom_chunk(name: str, value: JSON, part_id: str | None) -> bytes:
     """An application's own data; a reserved name gets a prefix."""
     safe = _UNSAFE.sub("-", name) or "custom"
-    return data_chunk(f"custom-{safe}" if safe in _OURS else safe, value, part_id)
+    return data(f"custom-{safe}" if safe in _OURS else safe, value, part_id)
 
 
 def status_chunk(event: Status) -> bytes:
     """A progress line as it happens."""
     about = {"message": event.message, "kind": event.kind}
-    return data_chunk("status", about | scope(event), transient=True)
+    return data("status", about | scope(event), transient=True)
 
 
 def state_chunk(event: State) -> bytes:
     """Shared state as it changes."""
-    return data_chunk("state", {"mode": event.mode, "value": event.value}, transient=True)
+    return data("state", {"mode": event.mode, "value": event.value}, transient=True)
 
 
 # Sources and files
@@ -248,7 +246,7 @@ def file_chunk(event: File, with_metadata: bool = True) -> bytes:
         more = without_none(
             {"mediaType": event.media_type, "fileId": event.file_id, "url": event.url or None}
         )
-        return data_chunk("file", more | about | scope(event))
+        return data("file", more | about | scope(event))
     metadata = _metadata(about | scope(event)) if with_metadata else None
     return chunk("file", url=url, mediaType=event.media_type, providerMetadata=metadata)
 
