@@ -1,4 +1,10 @@
-"""The JSON of AG-UI's events: no nulls, and the type first."""
+"""AG-UI's events as JSON, the ids in them, and what differs between versions of its client.
+
+Rule 1: an event has no nulls, and its type comes first.
+Rule 2: a client appends to a message whose id it knows, so ids must be unique. A thread has many
+        runs, whose blocks and calls may have the same ids: on the wire each is prefixed with its
+        run's id, `<run>:<id>`. Generated ids have an `@`, so they never equal a framework's id.
+"""
 
 from __future__ import annotations
 
@@ -50,12 +56,6 @@ def encrypted(subtype: str, wire: str, provider: dict[str, JSON] | None) -> Docu
     ]
 
 
-# Ids on the wire: a client appends to a message whose id it knows, so ids must be unique.
-#
-# A thread has many runs, whose blocks and calls may have the same ids: on the wire each is prefixed
-# with its run's id, `<run>:<id>`. Generated ids have an `@`, so they never equal a framework's id.
-
-
 def wire_id(run: str, own: str | None) -> str:
     """The id on the wire of a block, a call, a subagent or a request of a run."""
     return f"{run}:{own}"
@@ -97,11 +97,8 @@ class WireIds:
         return wire_id(self._run, "/".join((f"@{name}", *scope[-1:])))
 
 
-# What differs between generations of the `@ag-ui/client`. Facts: docs/ag-ui.md.
-
-
 class Profile(NamedTuple):
-    """The flags of one generation."""
+    """What differs between generations of the `@ag-ui/client`; docs/ag-ui.md has the facts."""
 
     version: str | None
     """The version in RUN_STARTED; `None` for clients without versions."""

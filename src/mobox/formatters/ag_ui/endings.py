@@ -1,4 +1,4 @@
-"""How a response ends: RUN_FINISHED with its outcome, or RUN_ERROR."""
+"""How a response ends: RUN_FINISHED with its outcome, usage and interrupts, or RUN_ERROR."""
 
 from __future__ import annotations
 
@@ -71,14 +71,12 @@ class Ending:
         return event("RUN_FINISHED", **self._run, outcome=outcome, usage=usage, metadata=why)
 
 
-# The usage of a run, as TokenUsage: one for each model.
-
 _MOST: Final = 2**53 - 1
-"""Maximum number of models: a client that gets more ends the run."""
+"""The largest count: a client that gets a larger one ends the run."""
 
 
 class ModelUsage:
-    """Adds up USAGE and RESULT, for the run and by model."""
+    """Adds up USAGE and RESULT, for the run and as a TokenUsage for each model."""
 
     def __init__(self) -> None:
         self._total = UsageTotal()
@@ -134,8 +132,6 @@ def _tokens(totals: Totals) -> dict[str, JSON]:
     return {name: min(count, _MOST) for name, count in about.items() if count is not None}
 
 
-# Input requests: sent when the response ends, as the interrupts of its outcome.
-
 _REASONS: Final = {
     "approval": "tool_call",
     "question": "input_required",
@@ -152,7 +148,7 @@ _PROPERTIES: Final[dict[str, dict[str, JSON]]] = {
 
 
 class Interrupts:
-    """The open requests of one run."""
+    """The open input requests of one run: where a response ends, they are its interrupts."""
 
     def __init__(self, ids: WireIds, tools: Tools, profile: Profile) -> None:
         self._ids = ids

@@ -29,7 +29,7 @@ from mobox.formatters.ag_ui.documents import (
 )
 from mobox.formatters.values import FAILED, error_text
 
-# The arguments of a call as JSON text, also if the call was interrupted.
+# The arguments of a call as JSON text, also if the call was interrupted
 
 _ESCAPES: Final = (
     *("", "\\", "0", "00", "000", "0000"),
@@ -100,7 +100,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-# The result of a call, as the content of a tool message.
+# The result of a call, as the content of a tool message
 
 _MEDIA_TYPE: Final = re.compile(r"(image|audio|video)/[\w.+-]+")
 

@@ -269,11 +269,8 @@ def message_metadata(
     return without_none(about)
 
 
-# What differs between generations of the `ai` client. Facts: docs/ai-sdk.md.
-
-
 class Profile(NamedTuple):
-    """The flags of one generation."""
+    """What differs between generations of the `ai` client; docs/ai-sdk.md has the facts."""
 
     finish_reasons: dict[DoneReason, str] | None
     """The reasons that `finish` may have; `None` where the client refuses the key."""
