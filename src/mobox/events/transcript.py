@@ -88,7 +88,7 @@ class Transcript:
         self._blocks = Blocks()
         self._open: dict[str | None, BlockPart] = {}
         self._started_at: dict[str | None, int | None] = {}  # start times of the open blocks
-        self._pieces: dict[str | None, list[str]] = {}  # the deltas of the open blocks
+        self._deltas: dict[str | None, list[str]] = {}  # the deltas of the open blocks
         self._tools: dict[str | None, ToolPart] = {}
         self._inputs: dict[str | None, list[str]] = {}  # the deltas of incomplete inputs
         self._steps: dict[str | None, StepPart] = {}
@@ -109,7 +109,7 @@ class Transcript:
         """Add the event of the next log entry, and its time."""
         part = self._open.get(event.id)
         if part is not None and type(part) is _WRITES.get(type(event)):  # nine of ten events
-            self._pieces[event.id].append(event.delta)  # type: ignore[attr-defined]
+            self._deltas[event.id].append(event.delta)  # type: ignore[attr-defined]
             return
         self._ts = ts
         self._turn_to(event)
@@ -117,14 +117,14 @@ class Transcript:
         if adder is not None:
             adder(self, event)
 
-    def pieces_of(self, kind: type[StreamEvent], name: str | None) -> list[str]:
+    def deltas_of(self, kind: type[StreamEvent], name: str | None) -> list[str]:
         """The deltas so far of the block or input of such an event; callers may append."""
-        pieces = self._inputs if kind.type in _ABOUT_INPUT else self._pieces
-        return pieces.get(name, [])
+        deltas = self._inputs if kind.type in _ABOUT_INPUT else self._deltas
+        return deltas.get(name, [])
 
     def message(self, message_id: str) -> Message:
         """The whole message as it is now."""
-        self._join_pieces()
+        self._join_deltas()
         shown = [part for n, part in enumerate(self._parts) if n not in self._hidden]
         answer = [part.text for part in shown if isinstance(part, TextPart) and not part.scope]
         thoughts = [part.text for part in shown if isinstance(part, ThinkingPart) and part.text]
@@ -140,13 +140,13 @@ class Transcript:
             duration_ms=self._since(self._began) if self._done is not None else None,
         )
 
-    def _join_pieces(self) -> None:
-        for name, pieces in self._pieces.items():
-            self._open[name].text = "".join(pieces)
-            pieces[:] = [self._open[name].text]
-        for name, pieces in self._inputs.items():
-            self._tools[name].input_text = "".join(pieces)
-            pieces[:] = [self._tools[name].input_text]
+    def _join_deltas(self) -> None:
+        for name, deltas in self._deltas.items():
+            self._open[name].text = "".join(deltas)
+            deltas[:] = [self._open[name].text]
+        for name, deltas in self._inputs.items():
+            self._tools[name].input_text = "".join(deltas)
+            deltas[:] = [self._tools[name].input_text]
 
     def _put(self, part: AnyPart, *name: str | int | None) -> None:
         """Add a part; it replaces an earlier part of the same name."""
@@ -201,22 +201,22 @@ class Transcript:
 
     def _begin(self, part: TextPart | ThinkingPart | ProcessingPart) -> None:
         if part.id in self._open:  # its end is RAW to this version: it stays as it is
-            self._join_pieces()
+            self._join_deltas()
         self._parts.append(part)
         self._open[part.id] = part
-        self._pieces[part.id] = []
+        self._deltas[part.id] = []
         self._started_at[part.id] = self._ts
 
     def _close(self, name: str | None) -> None:
         part = self._open.pop(name)
-        part.text = "".join(self._pieces.pop(name))
+        part.text = "".join(self._deltas.pop(name))
         part.ended = True
         part.duration_ms = self._since(self._started_at.pop(name))
 
     def _write(self, name: str, text: str, between: str = "") -> None:
-        pieces = self._pieces[name]
+        deltas = self._deltas[name]
         if text:
-            pieces.append(between + text if any(pieces) else text)
+            deltas.append(between + text if any(deltas) else text)
 
     def _line(self, event: StreamEvent) -> None:
         line = self._blocks.line(event)

@@ -144,16 +144,16 @@ class AGUIFormatter(DeltaFastPath):
     def _fast_path_after(self, event: StreamEvent) -> FastPath:
         if isinstance(event, ToolUseDelta) and self._tools.streams(event.id):
             prefix = self._tools.prefix_of(event.id)
-            pieces = self._transcript.pieces_of(ToolUseDelta, event.id)
-            return event.id, ToolUseDelta, partial(_format_more, prefix, pieces, None)
+            deltas = self._transcript.deltas_of(ToolUseDelta, event.id)
+            return event.id, ToolUseDelta, partial(_format_more, prefix, deltas, None)
         return self._fast_path_into(type(event), event.id)
 
     def _fast_path_into(self, kind: type[StreamEvent], block_id: str | None) -> FastPath:
         block = self._blocks.find(block_id)
         if block is None or block.delta_class is not kind or block.empty:
             return NO_FAST_PATH
-        pieces = self._transcript.pieces_of(kind, block_id)
-        return block_id, kind, partial(_format_more, block.prefix, pieces, block.placeholders)
+        deltas = self._transcript.deltas_of(kind, block_id)
+        return block_id, kind, partial(_format_more, block.prefix, deltas, block.placeholders)
 
     def pause(self) -> Documents:
         """The run waits for an answer, or has ended: end the response."""
@@ -303,7 +303,7 @@ class AGUIFormatter(DeltaFastPath):
             return None
         if event.id in self._tools and not self._tools.streams(event.id):
             return None
-        return "".join(self._transcript.pieces_of(type(event), event.id))
+        return "".join(self._transcript.deltas_of(type(event), event.id))
 
     def _complete(self, event: Any, streamed: str) -> Documents:
         opening = self._tools.before(event)
@@ -384,16 +384,16 @@ class AGUIFormatter(DeltaFastPath):
 
 def _format_more(
     prefix: bytes,
-    pieces: list[str],
+    deltas: list[str],
     placeholders: Placeholders | None,
     more: Sequence[str],
     between: bytes,
 ) -> bytes:
     """Format deltas and add them to the message; old clients refuse an empty delta."""
-    before = len(pieces)
-    pieces += more
-    new = pieces[before:]
+    before = len(deltas)
+    deltas += more
+    new = deltas[before:]
     if placeholders is not None and placeholders.concern(new):
-        new = more = [placeholders.feed(piece) for piece in new]
-    filled = more if all(new) else [piece for piece in new if piece]
+        new = more = [placeholders.feed(delta) for delta in new]
+    filled = more if all(new) else [delta for delta in new if delta]
     return format_pieces(prefix, filled, between) if filled else b""

@@ -88,15 +88,15 @@ class OpenMessage:
         text = text if self.empty else between + text
         if self.placeholders is not None:
             text = self.placeholders.feed(text)
-        return self._piece(text)
+        return self._delta(text)
 
     def rest(self) -> Documents:
         """The text that was held back, at its end."""
         if self.placeholders is None or self.gone:
             return []
-        return self._piece(self.placeholders.flush())
+        return self._delta(self.placeholders.flush())
 
-    def _piece(self, text: str) -> Documents:
+    def _delta(self, text: str) -> Documents:
         if not text:
             return []
         self.empty = False

@@ -22,7 +22,7 @@ from mobox.formatters.values import FAILED, error_text
 class Block:
     """One open block."""
 
-    __slots__ = ("citations", "common", "delta_class", "held", "kind", "pieces", "prefix")
+    __slots__ = ("citations", "common", "delta_class", "deltas", "held", "kind", "prefix")
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Block:
         self.delta_class = delta_class
         self.common: dict[str, JSON] = {"scope": list(scope)} if scope else {}
         self.prefix = b""
-        self.pieces: list[str] = []
+        self.deltas: list[str] = []
         self.citations: list[JSON] = []
         self.held: list[JSON] = []
         """The citations that no chunk has sent yet."""
@@ -83,17 +83,17 @@ class Blocks:
         if not text:
             return []
         block = self._open[name]
-        text = between + text if block.pieces else text
-        block.pieces.append(text)
+        text = between + text if block.deltas else text
+        block.deltas.append(text)
         return self._chunk(block, text)
 
     def close(self, name: str | None, signature: str | None = None) -> Documents:
         """End a block, if it is open: send it complete, unless it is empty."""
         block = self._open.pop(name, None)
-        if block is None or not (block.pieces or block.held or signature is not None):
+        if block is None or not (block.deltas or block.held or signature is not None):
             return []
-        last = [] if block.pieces and not block.held else self._chunk(block, "")
-        about: dict[str, JSON] = {"content": "".join(block.pieces), **block.common}
+        last = [] if block.deltas and not block.held else self._chunk(block, "")
+        about: dict[str, JSON] = {"content": "".join(block.deltas), **block.common}
         about |= {"citations": block.citations} if block.citations else {}
         about |= {"signature": signature} if signature is not None else {}
         return [*last, *self._numbering.persisted(block.kind, **about)]

@@ -205,17 +205,17 @@ class AgentEventFormatter:
     def _format(self, entries: Iterable[LogEntry]) -> Documents:
         """Format entries; nine of ten are deltas that continue a block."""
         documents: Documents = []
-        own, delta_class, prefix, pieces = self._fast_path
-        format_piece = self._numbering.piece
+        own, delta_class, prefix, deltas = self._fast_path
+        chunk_of_entry = self._numbering.chunk_of_entry
         for entry in entries:
             event = entry.event
             if type(event) is delta_class and event.id == own:
-                if piece := event.delta:  # type: ignore[attr-defined]
-                    pieces.append(piece)
-                    documents += format_piece(entry, prefix, piece)
+                if delta := event.delta:  # type: ignore[attr-defined]
+                    deltas.append(delta)
+                    documents += chunk_of_entry(entry, prefix, delta)
             else:
                 documents += self._write(entry)
-                own, delta_class, prefix, pieces = self._fast_path = self._fast_path_after(event)
+                own, delta_class, prefix, deltas = self._fast_path = self._fast_path_after(event)
         return documents
 
     def _write(self, entry: LogEntry) -> Documents:
@@ -232,7 +232,7 @@ class AgentEventFormatter:
         # An empty delta sent no chunk, so citations may still be held for the next one.
         if block is None or block.delta_class is not type(event) or not event.delta:  # type: ignore[attr-defined]
             return NO_FAST_PATH
-        return event.id, block.delta_class, block.prefix, block.pieces
+        return event.id, block.delta_class, block.prefix, block.deltas
 
     def pause(self) -> Documents:
         """Nothing: the session continues, and so does the run after an answer."""

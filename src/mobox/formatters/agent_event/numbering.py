@@ -75,7 +75,7 @@ class Numbering:
             return [encode(last)]
         return [encode(document | {"persistenceState": "pending"}), encode(last)]
 
-    def piece(self, entry: LogEntry, prefix: bytes, text: str) -> Documents:
+    def chunk_of_entry(self, entry: LogEntry, prefix: bytes, text: str) -> Documents:
         """`chunk` for an entry that is another delta of the last block."""
         index = self._next
         self._next = index + 1

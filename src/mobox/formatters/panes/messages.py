@@ -52,30 +52,30 @@ encode: Final = msgspec.json.Encoder().encode
 class Message:
     """One message and the content sent so far."""
 
-    __slots__ = ("about", "head", "id", "pieces", "prefix")
+    __slots__ = ("about", "deltas", "head", "id", "prefix")
 
     def __init__(self, head: dict[str, JSON], about: dict[str, JSON]) -> None:
         self.id: str = head["message_id"]
         self.head = head
         self.about = about
-        self.pieces: list[str] = []
+        self.deltas: list[str] = []
         self.prefix = self._until_content(streaming=True, status="pending")
 
     @property
     def content(self) -> str:
-        self.pieces[:] = ["".join(self.pieces)]
-        return self.pieces[0]
+        self.deltas[:] = ["".join(self.deltas)]
+        return self.deltas[0]
 
     @content.setter
     def content(self, text: str) -> None:
-        self.pieces[:] = [text]
+        self.deltas[:] = [text]
 
     def more(self, text: str, between: str = "") -> Documents:
         """A delta of it; `between` precedes every delta but the first."""
         if not text:
             return []
         text = between + text if between and self.content else text
-        self.pieces.append(text)
+        self.deltas.append(text)
         return [self.prefix + encode(text) + b"}"]
 
     def whole(self, status: Status, ts: int | None) -> bytes:
