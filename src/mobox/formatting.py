@@ -19,14 +19,14 @@ from mobox.formatters import (
     profiles_of,
     protocols,
 )
-from mobox.formatters.pieces import tell_pieces as format_pieces
+from mobox.formatters.pieces import format_pieces
 from mobox.formatters.values import FAILED as FAILED_OUTCOMES
 from mobox.formatters.values import address_of as file_url
 from mobox.formatters.values import document_of as source_document
 from mobox.formatters.values import error_text as call_error
 from mobox.formatters.values import failure_of as run_failure
-from mobox.formatters.values import known as without_none
 from mobox.formatters.values import link_of as source_url
+from mobox.formatters.values import without_none
 
 __all__ = [
     "FAILED_OUTCOMES",

@@ -27,7 +27,7 @@ from mobox.events.message import (
     RetractPart,
     TextPart,
     ToolPart,
-    told_again,
+    parts_for_history,
 )
 from mobox.events.transcript import fold
 from mobox.lifecycle import Lifecycle
@@ -40,7 +40,7 @@ def told(*events: StreamEvent, reason: DoneReason | None = "stop") -> list[AnyPa
     lifecycle = Lifecycle("emitted")
     log = lifecycle.feed_all([Start(framework="emitted"), *events])
     log += lifecycle.close(Done(reason=reason)) if reason is not None else []
-    return told_again(fold([LogEntry(n, n, n, event) for n, event in enumerate(log)], "run"))
+    return parts_for_history(fold([LogEntry(n, n, n, event) for n, event in enumerate(log)], "run"))
 
 
 def words(event_id: str, text: str) -> list[StreamEvent]:
@@ -70,7 +70,7 @@ def test_a_call_that_was_handed_over_and_never_came_back_has_an_end() -> None:
 
 def test_a_part_of_a_result_is_no_result() -> None:
     part = ToolPart(id="call_1", name="look", ended=True, status="ok", partial=True, output="se")
-    (tool,) = told_again(Message(id="run", parts=[part], reason="lost"))
+    (tool,) = parts_for_history(Message(id="run", parts=[part], reason="lost"))
     assert isinstance(tool, ToolPart)
     assert (tool.status, tool.partial) == ("interrupted", False)
     assert part.partial  # the message itself stays as it is
@@ -106,4 +106,4 @@ def test_a_subagent_goes_with_the_call_that_spawned_it() -> None:
 def test_other_part_with_a_retracted_id_stays() -> None:
     own = CustomPart(name="chart", id="t1")
     message = Message(id="run", parts=[own, RetractPart(blocks=("t1",))], reason="stop")
-    assert told_again(message) == [own]
+    assert parts_for_history(message) == [own]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mobox.events import Done, LogEntry, Start, State, StreamEvent, Text, TextDelta, TextEnd
 from mobox.formatters import format_all
 from mobox.formatters.ag_ui import AGUIFormatter
-from mobox.formatters.ag_ui.snapshot import KnowingPages, PageState
+from mobox.formatters.ag_ui.state import PageState, PageStateFormatter
 
 
 def patch(name: str, value: int) -> State:
@@ -33,8 +33,8 @@ LOG = [LogEntry(seq, seq, None, event) for seq, event in enumerate(EVENTS, 1)]
 STATES = [PageState(0, {"a": 1}), PageState(3, {"a": 5, "b": 1})]
 
 
-def knowing(states: list[PageState]) -> KnowingPages:
-    return KnowingPages(AGUIFormatter("run_1"), states)
+def knowing(states: list[PageState]) -> PageStateFormatter:
+    return PageStateFormatter(AGUIFormatter("run_1"), states)
 
 
 def told(documents: list[bytes]) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from mobox.events.turn import (
     Request,
     UserMessage,
 )
-from mobox.formatters.ag_ui.requests import Said, read_input, request_of
+from mobox.formatters.ag_ui.requests import StoredMessages, read_input, request_of
 from support.strategies import json_values
 
 Json = Any
@@ -49,11 +49,11 @@ def body(*messages: Json, **more: Json) -> Json:
     return {"threadId": "chat1", "runId": "r1", "messages": [*messages], **more}
 
 
-def read(given: Json, said: Said | None = None, key: str | None = None) -> Request:
+def read(given: Json, said: StoredMessages | None = None, key: str | None = None) -> Request:
     return request_of(read_input(given), said or {}, key)
 
 
-def meaning(given: Json, said: Said | None = None) -> tuple[Json, ...]:
+def meaning(given: Json, said: StoredMessages | None = None) -> tuple[Json, ...]:
     """What is asked for, without what is brought along."""
     request = read(given, said)
     message = request.message
@@ -86,7 +86,7 @@ SAID = {"u1": ONE, "u2": TWO}
 ASKED = [user("u1"), assistant("run1:t1", toolCalls=[CALL])]
 ANSWERED = assistant("run2:t1", content="2")
 
-MEANT: dict[str, tuple[Json, Said, tuple[Json, ...]]] = {
+MEANT: dict[str, tuple[Json, StoredMessages, tuple[Json, ...]]] = {
     "the first message": (body(user("u1")), {}, submitted("u1", ONE)),
     "a message after others": (body(*TALK), {"u1": ONE}, submitted("u2", TWO)),
     "a history that was cut by its client": (body(TALK[-1]), {"u1": ONE}, submitted("u2", TWO)),

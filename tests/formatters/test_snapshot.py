@@ -49,7 +49,7 @@ from mobox.events.transcript import fold
 from mobox.events.usage import Totals
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ai_sdk import ui_message
-from mobox.formatters.ai_sdk.tools import INVALID_INPUT
+from mobox.formatters.ai_sdk.parts import INVALID_INPUT
 from support.ai_sdk_client import AiSdkClients, as_in_javascript
 from support.strategies import (
     ONE_ID_FOR_TWO_BLOCKS,

@@ -343,6 +343,9 @@ class TodoDone(StreamEvent):
     index: int | None = None
 
 
+TodoEvent = TodoCreate | TodoUpdate | TodoDone
+
+
 class Source(StreamEvent):
     """A citation when `id` is a text block, a source when it is a tool call."""
 
@@ -396,7 +399,7 @@ class InputResponse(StreamEvent):
     """A comment beside the decision."""
 
     @property
-    def words(self) -> str | None:
+    def comment(self) -> str | None:
         """The reason; logs of older versions have it as the value."""
         is_old = self.decision in ("approved", "denied") and isinstance(self.value, str)
         return self.reason or (self.value if is_old else None)

@@ -33,56 +33,6 @@ from mobox.events import (
     TodoUpdate,
 )
 
-# Text for events without text of their own: status lines, plans, notes on subagents.
-
-_HOW_IT_ENDED: dict[Outcome, str] = {
-    "ok": "finished",
-    "error": "failed",
-    "denied": "was denied",
-    "interrupted": "was interrupted",
-    "unknown": "ended",
-}
-
-
-def line_of(event: StreamEvent) -> str:
-    """The line of text for such an event in its block."""
-    match event:
-        case Status():
-            return event.message
-        case TodoCreate(items=items):
-            plan = "; ".join(item.content for item in items)
-            return f"Planned {_steps(items)}{_after_colon(plan)}"
-        case TodoUpdate(items=items) | TodoDone(items=items, item=None):
-            return f"{_progress(items)}{_current(items)}"
-        case TodoDone(items=items):
-            return f"{_progress(items)}: finished {event.item}"
-        case SubagentStart():
-            return f"{event.agent} started{_after_colon(event.task)}"
-        case SubagentEnd():
-            ended = _HOW_IT_ENDED[event.status]
-            return f"{event.agent or 'agent'} {ended}{_after_colon(event.summary)}"
-        case _:
-            return ""
-
-
-def _steps(items: tuple[TodoItem, ...]) -> str:
-    return "1 step" if len(items) == 1 else f"{len(items)} steps"
-
-
-def _progress(items: tuple[TodoItem, ...]) -> str:
-    done = sum(item.status == "completed" for item in items)
-    return f"{done} of {_steps(items)} done"
-
-
-def _current(items: tuple[TodoItem, ...]) -> str:
-    now = [item.active_form or item.content for item in items if item.status == "in_progress"]
-    return _after_colon("; ".join(now))
-
-
-def _after_colon(text: str | None) -> str:
-    return f": {text}" if text else ""
-
-
 BETWEEN_THOUGHTS = "\n\n"
 """Separates whole thoughts: each is a paragraph of the Thinking block."""
 
@@ -128,9 +78,7 @@ LINES: Final = {kind for kind, block in BLOCK_OF.items() if block is not None} -
 NOTES: Final = frozenset({EventType.SUBAGENT_START, EventType.SUBAGENT_END})
 """Those of LINES that are part of the Thinking block."""
 
-_NUMBER = re.compile(r"[1-9][0-9]{0,8}")  # longer numbers are not generated here
-
-
+_NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}")  # longer numbers are not generated here
 _OUR_NAMES: Final = tuple(f"{block}_" for block in Block)
 
 
@@ -278,3 +226,53 @@ def _is_foreign(name: str | None, block: Block) -> bool:
 
 def _number(our_id: str) -> int:
     return int(our_id.rpartition("_")[2])
+
+
+# The text of events that have none of their own: status lines, plans, notes on subagents
+
+_HOW_IT_ENDED: dict[Outcome, str] = {
+    "ok": "finished",
+    "error": "failed",
+    "denied": "was denied",
+    "interrupted": "was interrupted",
+    "unknown": "ended",
+}
+
+
+def line_of(event: StreamEvent) -> str:
+    """The line of text for such an event in its block."""
+    match event:
+        case Status():
+            return event.message
+        case TodoCreate(items=items):
+            plan = "; ".join(item.content for item in items)
+            return f"Planned {_steps(items)}{_after_colon(plan)}"
+        case TodoUpdate(items=items) | TodoDone(items=items, item=None):
+            return f"{_progress(items)}{_current(items)}"
+        case TodoDone(items=items):
+            return f"{_progress(items)}: finished {event.item}"
+        case SubagentStart():
+            return f"{event.agent} started{_after_colon(event.task)}"
+        case SubagentEnd():
+            ended = _HOW_IT_ENDED[event.status]
+            return f"{event.agent or 'agent'} {ended}{_after_colon(event.summary)}"
+        case _:
+            return ""
+
+
+def _steps(items: tuple[TodoItem, ...]) -> str:
+    return "1 step" if len(items) == 1 else f"{len(items)} steps"
+
+
+def _progress(items: tuple[TodoItem, ...]) -> str:
+    done = sum(item.status == "completed" for item in items)
+    return f"{done} of {_steps(items)} done"
+
+
+def _current(items: tuple[TodoItem, ...]) -> str:
+    now = [item.active_form or item.content for item in items if item.status == "in_progress"]
+    return _after_colon("; ".join(now))
+
+
+def _after_colon(text: str | None) -> str:
+    return f": {text}" if text else ""

@@ -16,11 +16,6 @@ from msgspec import Raw, Struct
 from mobox.errors import CorruptLog
 from mobox.events import LogEntry, StreamEvent, TextDelta, ThinkingDelta, ToolUseDelta
 
-# Texts between a store and a client: both use JSON, so most texts are never decoded.
-#
-# No JSON text has a line end in it. A list with one line per text can therefore be split and
-# formatted without decoding the texts.
-
 _LINE_END = b"\n"
 _BETWEEN = b",\n"
 _BETWEEN_TEXTS = b'",\n"'
@@ -30,7 +25,11 @@ _decode = msgspec.json.Decoder(list[str]).decode
 
 
 class Texts(Sequence[str]):
-    """A list of texts, each kept as JSON."""
+    """A list of texts, each kept as JSON: stores and clients use it, so most are never decoded.
+
+    No JSON text has a line end in it. A list with one line per text can therefore be split and
+    formatted without decoding the texts.
+    """
 
     __slots__ = ("_joined", "_length")
 
@@ -148,18 +147,16 @@ _GATHERED: dict[type[AnyDelta], type[Deltas]] = {
 
 def gathered(events: Iterable[StreamEvent]) -> list[Piece]:
     """The events, with consecutive deltas of a block as one."""
-    return list(_gather(events))
-
-
-def _gather(events: Iterable[StreamEvent]) -> Iterator[Piece]:
+    pieces: list[Piece] = []
     for block, group in groupby(events, _block_of):
         together = list(group)
         if block is None or len(together) == 1:  # a single delta is smaller and faster as it is
-            yield from together
+            pieces += together
         else:
             kind, block_id, scope = block
             texts = [delta.delta for delta in together if isinstance(delta, AnyDelta)]
-            yield kind.of(Texts.of(texts), block_id, scope)
+            pieces.append(kind.of(Texts.of(texts), block_id, scope))
+    return pieces
 
 
 def _block_of(event: StreamEvent) -> tuple[type[Deltas], str | None, tuple[str, ...]] | None:

@@ -6,8 +6,6 @@ each protocol's snapshot formats them for its clients.
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -197,7 +195,7 @@ class Message(Struct, kw_only=True, omit_defaults=True):
     duration_ms: int | None = None
 
 
-def told_again(message: Message) -> list[AnyPart]:
+def parts_for_history(message: Message) -> list[AnyPart]:
     """The parts passed to an agent as history: nothing retracted, every call with a result.
 
     So history is valid input for a model, wherever a run was interrupted.
@@ -206,7 +204,11 @@ def told_again(message: Message) -> list[AnyPart]:
     for part in message.parts:
         if isinstance(part, RetractPart):
             parts = [kept for kept in parts if _block_of(kept) not in part.blocks]
-        elif isinstance(part, ToolPart) and message.reason is not None and _is_unsettled(part):
+        elif (
+            isinstance(part, ToolPart)
+            and message.reason is not None
+            and (part.status is None or part.partial)
+        ):
             parts.append(replace(part, ended=True, status="interrupted", partial=False))
         else:
             parts.append(part)
@@ -226,30 +228,6 @@ def _block_of(part: AnyPart) -> str | None:
             return None
 
 
-def _is_unsettled(part: ToolPart) -> bool:
-    return part.status is None or part.partial
-
-
-def is_answer(part: AnyPart) -> TypeGuard[TextPart]:
-    """Whether it is text of the root agent."""
-    return isinstance(part, TextPart) and not part.scope
-
-
-def is_told_elsewhere(part: AnyPart) -> bool:
-    """Whether it is not shown here: it is shown with its call, or where it was first requested."""
-    return isinstance(part, RequestPart) and (part.again or not part.has_part)
-
-
 def block_id(part: AnyPart) -> str | None:
     """The id by which a RETRACT names it; `None` if it cannot be retracted."""
     return part.id if isinstance(part, TextPart | ThinkingPart | ToolPart) else None
-
-
-def said_in_turn(parts: list[AnyPart]) -> list[AnyPart]:
-    """The parts of the current turn, the last first; none where there are no turns."""
-    kept: list[AnyPart] = []
-    for part in reversed(parts):
-        if isinstance(part, TurnPart) or (isinstance(part, RetractPart) and part.whole_turn):
-            return kept
-        kept.append(part)
-    return []

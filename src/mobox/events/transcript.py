@@ -40,9 +40,7 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
-    TodoCreate,
-    TodoDone,
-    TodoUpdate,
+    TodoEvent,
     ToolResult,
     ToolUseDelta,
     ToolUseEnd,
@@ -69,29 +67,8 @@ from mobox.events.message import (
     TurnPart,
     UsagePart,
     block_id,
-    is_answer,
-    is_told_elsewhere,
-    said_in_turn,
 )
 from mobox.events.usage import UsageTotal
-
-# Holds the errors of a run until it ends: only then is it known which of them was fatal.
-
-
-class HeldErrors:
-    """The errors of one run."""
-
-    def __init__(self) -> None:
-        self._errors: list[Error] = []
-
-    def hold(self, error: Error) -> None:
-        """Keep an error."""
-        self._errors.append(error)
-
-    def told(self, reason: DoneReason) -> tuple[Error | None, list[Status]]:
-        """The fatal error of a run that ended so, which is the last, and the others as notices."""
-        fatal = self._errors.pop() if reason in FAILURES and self._errors else None
-        return fatal, [Status(message=error.message, kind="notice") for error in self._errors]
 
 
 def fold(entries: Iterable[LogEntry], message_id: str) -> Message:
@@ -111,7 +88,7 @@ class Transcript:
         self._blocks = Blocks()
         self._open: dict[str | None, BlockPart] = {}
         self._started_at: dict[str | None, int | None] = {}  # start times of the open blocks
-        self._pieces: dict[str | None, list[str]] = {}  # the deltas of the open blocks
+        self._deltas: dict[str | None, list[str]] = {}  # the deltas of the open blocks
         self._tools: dict[str | None, ToolPart] = {}
         self._inputs: dict[str | None, list[str]] = {}  # the deltas of incomplete inputs
         self._steps: dict[str | None, StepPart] = {}
@@ -132,7 +109,7 @@ class Transcript:
         """Add the event of the next log entry, and its time."""
         part = self._open.get(event.id)
         if part is not None and type(part) is _WRITES.get(type(event)):  # nine of ten events
-            self._pieces[event.id].append(event.delta)  # type: ignore[attr-defined]
+            self._deltas[event.id].append(event.delta)  # type: ignore[attr-defined]
             return
         self._ts = ts
         self._turn_to(event)
@@ -140,16 +117,16 @@ class Transcript:
         if adder is not None:
             adder(self, event)
 
-    def pieces_of(self, kind: type[StreamEvent], name: str | None) -> list[str]:
+    def deltas_of(self, kind: type[StreamEvent], name: str | None) -> list[str]:
         """The deltas so far of the block or input of such an event; callers may append."""
-        pieces = self._inputs if kind.type in _ABOUT_INPUT else self._pieces
-        return pieces.get(name, [])
+        deltas = self._inputs if kind.type in _ABOUT_INPUT else self._deltas
+        return deltas.get(name, [])
 
     def message(self, message_id: str) -> Message:
         """The whole message as it is now."""
-        self._join_pieces()
+        self._join_deltas()
         shown = [part for n, part in enumerate(self._parts) if n not in self._hidden]
-        answer = [part.text for part in shown if is_answer(part)]
+        answer = [part.text for part in shown if isinstance(part, TextPart) and not part.scope]
         thoughts = [part.text for part in shown if isinstance(part, ThinkingPart) and part.text]
         about = {"processing": self._processing, "thinking": BETWEEN_THOUGHTS.join(thoughts)}
         return Message(
@@ -163,13 +140,13 @@ class Transcript:
             duration_ms=self._since(self._began) if self._done is not None else None,
         )
 
-    def _join_pieces(self) -> None:
-        for name, pieces in self._pieces.items():
-            self._open[name].text = "".join(pieces)
-            pieces[:] = [self._open[name].text]
-        for name, pieces in self._inputs.items():
-            self._tools[name].input_text = "".join(pieces)
-            pieces[:] = [self._tools[name].input_text]
+    def _join_deltas(self) -> None:
+        for name, deltas in self._deltas.items():
+            self._open[name].text = "".join(deltas)
+            deltas[:] = [self._open[name].text]
+        for name, deltas in self._inputs.items():
+            self._tools[name].input_text = "".join(deltas)
+            deltas[:] = [self._tools[name].input_text]
 
     def _put(self, part: AnyPart, *name: str | int | None) -> None:
         """Add a part; it replaces an earlier part of the same name."""
@@ -186,7 +163,7 @@ class Transcript:
             self._has_started, self._began = True, self._ts
 
     def _end(self, event: Done) -> None:
-        fatal, notices = self._errors.told(event.reason)
+        fatal, notices = self._errors.release(event.reason)
         self._fatal = fatal.message if fatal is not None else None
         for notice in notices:
             self._turn_to(notice)
@@ -224,22 +201,22 @@ class Transcript:
 
     def _begin(self, part: TextPart | ThinkingPart | ProcessingPart) -> None:
         if part.id in self._open:  # its end is RAW to this version: it stays as it is
-            self._join_pieces()
+            self._join_deltas()
         self._parts.append(part)
         self._open[part.id] = part
-        self._pieces[part.id] = []
+        self._deltas[part.id] = []
         self._started_at[part.id] = self._ts
 
     def _close(self, name: str | None) -> None:
         part = self._open.pop(name)
-        part.text = "".join(self._pieces.pop(name))
+        part.text = "".join(self._deltas.pop(name))
         part.ended = True
         part.duration_ms = self._since(self._started_at.pop(name))
 
     def _write(self, name: str, text: str, between: str = "") -> None:
-        pieces = self._pieces[name]
+        deltas = self._deltas[name]
         if text:
-            pieces.append(between + text if any(pieces) else text)
+            deltas.append(between + text if any(deltas) else text)
 
     def _line(self, event: StreamEvent) -> None:
         line = self._blocks.line(event)
@@ -339,7 +316,7 @@ class Transcript:
 
     # What a message carries besides
 
-    def _todo(self, event: TodoCreate | TodoUpdate | TodoDone) -> None:
+    def _todo(self, event: TodoEvent) -> None:
         self._line(event)
         self._put(TodosPart(items=event.items, scope=event.scope), *event.scope[-1:])
 
@@ -361,9 +338,20 @@ class Transcript:
     def _retract(self, event: Retract) -> None:
         # By index: in the log of an older version, a block that is sent again may have the same id.
         self._hidden |= {n for n, p in enumerate(self._parts) if block_id(p) in event.blocks}
-        ids = {block_id(part) for part in said_in_turn(self._parts) if not is_told_elsewhere(part)}
+        ids = {block_id(part) for part in self._turn_so_far()}
         whole = bool(ids) and ids <= set(event.blocks)
         self._parts.append(RetractPart(blocks=event.blocks, whole_turn=whole))
+
+    def _turn_so_far(self) -> list[AnyPart]:
+        """What the current turn shows, the last first; nothing where there are no turns."""
+        turn: list[AnyPart] = []
+        for part in reversed(self._parts):
+            if isinstance(part, TurnPart) or (isinstance(part, RetractPart) and part.whole_turn):
+                return turn
+            # A request may be shown with its call only, or where it was made before.
+            if not isinstance(part, RequestPart) or (part.has_part and not part.again):
+                turn.append(part)
+        return []
 
     def _custom(self, event: Custom) -> None:
         part = CustomPart(name=event.name, id=event.id, value=event.value)
@@ -411,3 +399,19 @@ _WRITES: dict[type[StreamEvent], type[BlockPart]] = {
 """The class of part for each delta: in a log of a later version two parts may share an id."""
 _ABOUT_INPUT = {EventType.TOOL_USE_DELTA, EventType.TOOL_USE_END, EventType.TOOL_RESULT}
 _ENDS = {EventType.TEXT_END, EventType.THINKING_END}
+
+
+class HeldErrors:
+    """The errors of one run, until it ends: only then is it known which of them was fatal."""
+
+    def __init__(self) -> None:
+        self._errors: list[Error] = []
+
+    def hold(self, error: Error) -> None:
+        """Keep an error."""
+        self._errors.append(error)
+
+    def release(self, reason: DoneReason) -> tuple[Error | None, list[Status]]:
+        """The fatal error of a run that ended so, which is the last, and the others as notices."""
+        fatal = self._errors.pop() if reason in FAILURES and self._errors else None
+        return fatal, [Status(message=error.message, kind="notice") for error in self._errors]

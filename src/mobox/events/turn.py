@@ -3,7 +3,7 @@
 A protocol's requests.py parses the body that a frontend sent into a `Request`; the server applies
 it to the stored chat and gives the agent a `Turn`.
 
-Rule 1: the stored chat is the source of truth: a request says where to cut it, not what is in it.
+Rule 1: the stored chat is the source of truth: a request states where to cut it, not what is in it.
 Rule 2: ids come from the client: only the store knows whether such a message or run exists.
 Rule 3: a client may repeat old answers and name calls without a request: an answer counts only for
         an open request.
@@ -77,7 +77,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     decision: Decision
     """`answered` brings a `value`; `edited` approves with the changed input as its `value`;
-    `denied` is a person's no or a tool that the client could not run, and `reason` says why.
+    `denied` is a person's no or a tool that the client could not run, for the `reason`.
     `approved` may have a reason too."""
     request_id: str | None = None
     """The request's id, if the client knows it; else the open request of the tool call."""
@@ -241,20 +241,14 @@ def submission_key(request: Request) -> str | None:
     if request.action is not Action.SUBMIT or request.message is None:
         return None
     fields = [request.chat_id, request.message.id, request.message.parts]
-    return hashlib.sha256(_canonical(fields)).hexdigest()
-
-
-_canonical = msgspec.json.Encoder(order="sorted").encode
+    return hashlib.sha256(msgspec.json.encode(fields, order="sorted")).hexdigest()
 
 
 def _text_of(parts: Iterable[PromptPart]) -> str:
     return "\n".join(part.text for part in parts if isinstance(part, PromptText))
 
 
-# What a person may decide about an approval.
-#
-# An agent lists the allowed decisions in its request, as keys of `DECISIONS`. Without a list a
-# person may approve and reject.
+# What a person may decide about an approval
 
 DECISIONS: Final = {
     "approve": "approved",
@@ -263,7 +257,8 @@ DECISIONS: Final = {
     "respond": "answered",
 }
 """Decisions by the name that allows them: `edit` approves with a changed input, the answer's value;
-`respond` answers in place of the tool."""
+`respond` answers in place of the tool. An agent lists the allowed names in its request; without a
+list a person may approve and reject."""
 
 _USUAL: Final = ("approve", "reject")
 _NOT_APPROVALS: Final = ("approve", "reject", "respond")

@@ -93,7 +93,7 @@ class Pause:
         """Whether the run waits, or will wait again after other work."""
         return self.waiting or bool(self._open)
 
-    def is_said_by(self, event: Paused) -> bool:
+    def is_repeated_by(self, event: Paused) -> bool:
         """Whether the run waits, and `event` adds nothing to that."""
         is_same = event.request_ids == self._last.request_ids
         return self.waiting and is_same and event.resume in (None, self._last.resume)
@@ -107,12 +107,12 @@ class Pause:
         left = tuple(name for name in self._last.request_ids if name in self._open)
         return replace(self._last, request_ids=left)
 
-    def ask(self, request: InputRequest, scope: Scope) -> None:
+    def add_request(self, request: InputRequest, scope: Scope) -> None:
         """The agent at `scope` makes a request."""
         about = (request.tool_call_id,) if request.tool_call_id else ()
         self._requests[request.id or ""] = _Request(scope, scope + about)
 
-    def see(self, event: StreamEvent) -> None:
+    def update(self, event: StreamEvent) -> None:
         """Take an entry of the log."""
         self.waiting = waits_after(self.waiting, (event,))
         if event.type in _STREAMS:

@@ -1,4 +1,4 @@
-"""Validates request bodies, for every protocol.
+"""Validates request bodies, and the parts of prompts in them, for every protocol.
 
 Rule 1: an invalid body raises `InvalidRequest`, which names the field as the client spells it.
 Rule 2: values that cannot be stored are refused here.
@@ -7,14 +7,15 @@ Rule 2: values that cannot be stored are refused here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Annotated, Final, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Final, Protocol, TypeVar
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from mobox.errors import InvalidRequest
 from mobox.events import JSON
+from mobox.events.turn import PromptPart, PromptText
 
 T = TypeVar("T")
 
@@ -69,3 +70,33 @@ def _invalid(path: str, message: str) -> InvalidRequest:
 def expected(known: Iterable[str], got: str) -> str:
     """The error text for a value that is not one of the known ones."""
     return f"expected {' or '.join(known)}, got {got[:_MAX_QUOTED]!r}"
+
+
+class TypedPart(Struct):
+    """Any part of a message."""
+
+    type: str
+
+
+class PromptWire(Protocol):
+    """A part of a user's message, as a client sends it."""
+
+    def neutral(self) -> PromptPart: ...
+
+
+class TextPart(Struct):
+    """Text, alike in all protocols."""
+
+    text: str
+
+    def neutral(self) -> PromptPart:
+        return PromptText(text=self.text)
+
+
+def prompt_part(
+    path: str, part: JSON, kind: str, wires: Mapping[str, type[PromptWire]]
+) -> PromptPart:
+    """The part at `path`, whose type is the one of `wires` for its kind."""
+    if kind not in wires:
+        raise InvalidRequest(f"{path}.type", expected(wires, kind))
+    return convert(path, part, wires[kind]).neutral()

@@ -10,9 +10,9 @@ from mobox.events.entries import Deltas, Entries, Texts
 from mobox.formatters.pieces import LINE_END
 
 Documents = list[bytes]
-Tell = Callable[[Sequence[str], bytes], bytes]
+FormatDeltas = Callable[[Sequence[str], bytes], bytes]
 """Formats the texts of deltas into documents, with a separator between each two."""
-FastPath = tuple[str | None, type[StreamEvent] | None, Tell]
+FastPath = tuple[str | None, type[StreamEvent] | None, FormatDeltas]
 """The id and the class of the deltas that continue the last block, and how they are formatted."""
 
 

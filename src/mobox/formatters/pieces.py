@@ -15,7 +15,7 @@ _encode, _encode_lines = _encoder.encode, _encoder.encode_lines
 LINE_END = b"\n"
 
 
-def tell_pieces(prefix: bytes, pieces: Sequence[str], between: bytes) -> bytes:
+def format_pieces(prefix: bytes, pieces: Sequence[str], between: bytes) -> bytes:
     """For each piece a document: `prefix`, its JSON and a closing brace.
 
     Encoded in one call, as lines: no JSON text has a line end in it, so lines separate them.

@@ -1,15 +1,17 @@
-"""Error texts of failed calls and runs, for all protocols."""
+"""Values that all protocols format alike: errors, links, profiles, fields without a value."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, TypeVar
 
 import msgspec
 
 from mobox.errors import UnknownProfile
-from mobox.events import JSON, DoneReason, Error, File, Outcome, Source, ToolResult
+from mobox.events import JSON, DoneReason, Error, File, Outcome, Source, TodoItem, ToolResult
+
+T = TypeVar("T")
 
 FAILED: Final[Collection[Outcome]] = ("error", "denied", "interrupted")
 """The statuses of a call that are formatted as its error."""
@@ -51,17 +53,22 @@ def text_of(output: JSON) -> str:
     return msgspec.json.encode(output).decode() if output else ""
 
 
-# The fields of a document: not every client treats `null` in an optional one as absent.
-
-
-def known(fields: dict[str, JSON]) -> dict[str, JSON]:
-    """`fields` without those that have no value."""
+def without_none(fields: dict[str, JSON]) -> dict[str, JSON]:
+    """`fields` without those that have no value: some clients refuse `null` in an optional one."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
-# Which URLs a page may open: links and images must not execute code in it.
-#
-# All protocols share this: a `javascript:` URL from an agent's source would run as the user who
+def plan_items(items: Iterable[TodoItem]) -> list[dict[str, JSON]]:
+    """The lines of a plan, with the names that pages use."""
+    return [
+        without_none(
+            {"content": item.content, "status": item.status, "activeForm": item.active_form}
+        )
+        for item in items
+    ]
+
+
+# URLs that a page may open: a `javascript:` URL from an agent's source would run as the user who
 # clicks it.
 
 _LINKS: Final = ("http://", "https://")
@@ -86,11 +93,6 @@ def address_of(file: File) -> str | None:
     if file.base64 and _MEDIA_TYPE.fullmatch(file.media_type):
         return f"data:{file.media_type};base64,{file.base64}"
     return None
-
-
-# Profiles: the versions of a protocol's client, each with its differences.
-
-T = TypeVar("T")
 
 
 def profile_named(name: str, profiles: Mapping[str, T]) -> T:

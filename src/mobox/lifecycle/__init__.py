@@ -219,7 +219,7 @@ class Lifecycle:
             raise ProtocolError(f"{event.type} after DONE")
         if isinstance(event, Done):
             return self._propose(event)
-        if isinstance(event, Paused) and self._pause.is_said_by(event):
+        if isinstance(event, Paused) and self._pause.is_repeated_by(event):
             return []  # parsers repeat it when their source ends
         if not self._started and isinstance(event, Raw) and len(self._noise) < NOISE:
             self._noise.append(self._calls.with_latest_names(event))
@@ -297,7 +297,7 @@ class Lifecycle:
         return self._pause.is_on or self._ending.failed or event.type in _HALTS
 
     def _halt(self, event: StreamEvent) -> None:
-        self._pause.see(event)
+        self._pause.update(event)
         self._ending.see(event)
 
     def _is_logged(self, block: OpenBlock) -> bool:
@@ -409,7 +409,7 @@ class Lifecycle:
             call = yield from self._calls.complete(event.tool_call_id, event.scope)
             scope = call.start.scope
         event = replace(event, id=event.id or self._names.fresh("request"))
-        self._pause.ask(event, scope)
+        self._pause.add_request(event, scope)
         yield event
 
     def _retract(self, event: Retract) -> Iterator[StreamEvent]:

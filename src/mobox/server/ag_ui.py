@@ -30,7 +30,7 @@ from mobox.formatters.ag_ui import (
     user_message,
 )
 from mobox.formatters.ag_ui.requests import RunInput, read_input, request_of
-from mobox.formatters.ag_ui.snapshot import KnowingPages, PageState
+from mobox.formatters.ag_ui.state import PageState, PageStateFormatter
 from mobox.formatters.bodies import Id
 from mobox.server.actions import RunState, active_of, latest_run, runs_so_far
 from mobox.server.auth.authentication import authenticator_of
@@ -208,8 +208,10 @@ async def _stream(
         run_id=body.run_id,
         history=_History([*before], profile),
     )
-    knowing = KnowingPages(formatter, _states(await services.storage.asked(run_id)))
-    batches = frames(services.storage, run_id, knowing, continued.after)
+    states = _states(await services.storage.asked(run_id))
+    batches = frames(
+        services.storage, run_id, PageStateFormatter(formatter, states), continued.after
+    )
     return EventStream(batches, services.heartbeats, {"x-mobox-run": run_id})
 
 

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from mobox.errors import InvalidCursor
-from mobox.events.message import Message, told_again
+from mobox.events.message import Message, parts_for_history
 from mobox.events.turn import HistoryMessage, Request, UserMessage
 from mobox.storage.keys import Keys
 from mobox.storage.log import ClientRequest, Log, Run, RunId
@@ -51,7 +51,7 @@ class StoredMessage(Struct, frozen=True, kw_only=True):
 
     def as_history(self) -> HistoryMessage:
         """The message as an agent receives it."""
-        parts = told_again(self.body) if isinstance(self.body, Message) else self.body.parts
+        parts = parts_for_history(self.body) if isinstance(self.body, Message) else self.body.parts
         return HistoryMessage(id=self.id, role=self.role, parts=tuple(msgspec.to_builtins(parts)))
 
 

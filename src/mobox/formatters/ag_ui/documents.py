@@ -1,4 +1,10 @@
-"""The JSON of AG-UI's events: no nulls, and the type first."""
+"""AG-UI's events as JSON, the ids in them, and what differs between versions of its client.
+
+Rule 1: an event has no nulls, and its type comes first.
+Rule 2: a client appends to a message whose id it knows, so ids must be unique. A thread has many
+        runs, whose blocks and calls may have the same ids: on the wire each is prefixed with its
+        run's id, `<run>:<id>`. Generated ids have an `@`, so they never equal a framework's id.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +13,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from mobox.events import JSON, Custom, Status
-from mobox.formatters.values import known
+from mobox.events import JSON
+from mobox.formatters.values import without_none
 
 Documents = list[bytes]
 
@@ -17,7 +23,7 @@ encode: Final = msgspec.json.Encoder().encode
 
 def event(kind: str, **fields: JSON) -> bytes:
     """One event, without the fields that have no value: clients refuse null."""
-    return encode({"type": kind, **known(fields)})
+    return encode({"type": kind, **without_none(fields)})
 
 
 def custom(name: str, value: JSON, metadata: dict[str, Any] | None = None) -> bytes:
@@ -26,19 +32,9 @@ def custom(name: str, value: JSON, metadata: dict[str, Any] | None = None) -> by
     return encode(fields if metadata is None else {**fields, "metadata": metadata})
 
 
-def application(custom_event: Custom) -> bytes:
-    """An application's own event; one with an id replaces the earlier event of that id."""
-    return custom(custom_event.name, custom_event.value, mobox_metadata({"id": custom_event.id}))
-
-
-def status(status_event: Status) -> bytes:
-    """A status line of the agent."""
-    return custom("mobox.status", {"message": status_event.message, "kind": status_event.kind})
-
-
 def mobox_metadata(about: dict[str, JSON]) -> dict[str, Any] | None:
     """Metadata with the known fields of `about`: clients replace it by key, so it is complete."""
-    fields = known(about)
+    fields = without_none(about)
     return {"mobox": fields} if fields else None
 
 
@@ -50,10 +46,14 @@ def delta_prefix(kind: str, id_name: str, wire_id: str) -> bytes:
     return encode({"type": kind, id_name: wire_id})[:-1] + b',"delta":'
 
 
-# Ids on the wire: a client appends to a message whose id it knows, so ids must be unique.
-#
-# A thread has many runs, whose blocks and calls may have the same ids: on the wire each is prefixed
-# with its run's id, `<run>:<id>`. Generated ids have an `@`, so they never equal a framework's id.
+def encrypted(subtype: str, wire: str, provider: dict[str, JSON] | None) -> Documents:
+    """Vendor state to send back, as the text that the client keeps with its message."""
+    if not provider:
+        return []
+    value = encode(provider).decode()
+    return [
+        event("REASONING_ENCRYPTED_VALUE", subtype=subtype, entityId=wire, encryptedValue=value)
+    ]
 
 
 def wire_id(run: str, own: str | None) -> str:
@@ -97,11 +97,8 @@ class WireIds:
         return wire_id(self._run, "/".join((f"@{name}", *scope[-1:])))
 
 
-# What differs between generations of the `@ag-ui/client`. Facts: docs/ag-ui.md.
-
-
 class Profile(NamedTuple):
-    """The flags of one generation."""
+    """What differs between generations of the `@ag-ui/client`; docs/ag-ui.md has the facts."""
 
     version: str | None
     """The version in RUN_STARTED; `None` for clients without versions."""

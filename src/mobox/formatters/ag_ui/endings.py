@@ -1,4 +1,4 @@
-"""How a response ends: RUN_FINISHED with its outcome, or RUN_ERROR."""
+"""How a response ends: RUN_FINISHED with its outcome, usage and interrupts, or RUN_ERROR."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mobox.formatters.ag_ui.documents import (
     mobox_metadata,
 )
 from mobox.formatters.ag_ui.tools import Tools
-from mobox.formatters.values import failure_of, known
+from mobox.formatters.values import failure_of, without_none
 
 UsageList = list[dict[str, JSON]] | None
 
@@ -45,7 +45,7 @@ class Ending:
 
     def end(self, reason: DoneReason, success: dict[str, JSON], usage: UsageList) -> list[Status]:
         """The run ends; return the errors that it recovered from."""
-        fatal, notices = self.errors.told(reason)
+        fatal, notices = self.errors.release(reason)
         if failure := failure_of(reason, fatal):
             error, code = failure
             why = mobox_metadata({"reason": reason})
@@ -71,14 +71,12 @@ class Ending:
         return event("RUN_FINISHED", **self._run, outcome=outcome, usage=usage, metadata=why)
 
 
-# The usage of a run, as TokenUsage: one for each model.
-
 _MOST: Final = 2**53 - 1
-"""Maximum number of models: a client that gets more ends the run."""
+"""The largest count: a client that gets a larger one ends the run."""
 
 
 class ModelUsage:
-    """Adds up USAGE and RESULT, for the run and by model."""
+    """Adds up USAGE and RESULT, for the run and as a TokenUsage for each model."""
 
     def __init__(self) -> None:
         self._total = UsageTotal()
@@ -102,7 +100,7 @@ class ModelUsage:
             "durationMs": totals.duration_ms,
             "numTurns": totals.num_turns,
         }
-        return _tokens(totals) | known(about)
+        return _tokens(totals) | without_none(about)
 
     @property
     def by_model(self) -> list[dict[str, JSON]] | None:
@@ -118,7 +116,7 @@ class ModelUsage:
 
 def _entry(totals: Totals | None, model: str | None) -> dict[str, JSON]:
     tokens = _tokens(totals) if totals is not None else {}
-    return known({"model": model, **tokens}) if tokens else {}
+    return without_none({"model": model, **tokens}) if tokens else {}
 
 
 def _tokens(totals: Totals) -> dict[str, JSON]:
@@ -133,8 +131,6 @@ def _tokens(totals: Totals) -> dict[str, JSON]:
     }
     return {name: min(count, _MOST) for name, count in about.items() if count is not None}
 
-
-# Input requests: sent when the response ends, as the interrupts of its outcome.
 
 _REASONS: Final = {
     "approval": "tool_call",
@@ -152,7 +148,7 @@ _PROPERTIES: Final[dict[str, dict[str, JSON]]] = {
 
 
 class Interrupts:
-    """The open requests of one run."""
+    """The open input requests of one run: where a response ends, they are its interrupts."""
 
     def __init__(self, ids: WireIds, tools: Tools, profile: Profile) -> None:
         self._ids = ids
@@ -160,7 +156,7 @@ class Interrupts:
         self._profile = profile
         self._open: dict[str | None, InputRequest] = {}
 
-    def ask(self, request: InputRequest) -> Documents:
+    def request(self, request: InputRequest) -> Documents:
         self._open[request.id] = request
         return [custom("mobox.input_request", self._request(request))]
 
@@ -168,7 +164,7 @@ class Interrupts:
         request = self._open.pop(answered.id, None)
         about = self._request(request) if request is not None else {"id": self._ids.of(answered.id)}
         answer = {"decision": answered.decision, "value": answered.value, "reason": answered.reason}
-        return [custom("mobox.input_response", about | known(answer))]
+        return [custom("mobox.input_response", about | without_none(answer))]
 
     def _request(self, request: InputRequest) -> dict[str, JSON]:
         """All that a page needs to show it; the answer repeats it for clients that joined since."""
@@ -182,7 +178,7 @@ class Interrupts:
             "options": request.options,
             "allowed": list(request.allowed) or None,
         }
-        return known(about)
+        return without_none(about)
 
     def outcome(self) -> dict[str, JSON]:
         """How a response ends where the run waits.
@@ -203,7 +199,7 @@ class Interrupts:
 
     def _success(self, pending: list[str]) -> dict[str, JSON]:
         named = pending if self._profile.pending_calls else []
-        return known({"type": "success", "pendingToolCallIds": named or None})
+        return without_none({"type": "success", "pendingToolCallIds": named or None})
 
     def _is_over(self, request: InputRequest) -> bool:
         return request.tool_call_id is not None and self._tools.has_result(request.tool_call_id)
@@ -226,7 +222,7 @@ class Interrupts:
                 }
             ),
         }
-        return known(about)
+        return without_none(about)
 
 
 def _form(request: InputRequest) -> JSON:

@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from mobox.events import (
+    Custom,
     Done,
     Error,
     EventType,
@@ -35,30 +36,25 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
-    TodoCreate,
-    TodoDone,
-    TodoUpdate,
+    TodoEvent,
     ToolResult,
     ToolUseDelta,
     ToolUseEnd,
     Usage,
-    blocks,
 )
-from mobox.events.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES
+from mobox.events.blocks import BETWEEN_THOUGHTS, BLOCK_OF, NOTES, Blocks
 from mobox.events.placeholders import Placeholders
 from mobox.events.transcript import Transcript
 from mobox.formatters import StoredRun
-from mobox.formatters.ag_ui.blocks import Block, Blocks, citation
 from mobox.formatters.ag_ui.documents import (
     DEFAULT,
     PROFILES,
     Documents,
     WireIds,
-    application,
     custom,
     encode,
     event,
-    status,
+    mobox_metadata,
 )
 from mobox.formatters.ag_ui.endings import Ending, Interrupts, ModelUsage
 from mobox.formatters.ag_ui.snapshot import (
@@ -68,46 +64,22 @@ from mobox.formatters.ag_ui.snapshot import (
     text_about,
     thought_about,
 )
-from mobox.formatters.ag_ui.spans import Processing, Steps, Subagents
+from mobox.formatters.ag_ui.spans import (
+    OpenMessage,
+    OpenMessages,
+    Processing,
+    Steps,
+    Subagents,
+    citation,
+)
 from mobox.formatters.ag_ui.state import SharedState
-from mobox.formatters.ag_ui.tools import Corrections, Tools
+from mobox.formatters.ag_ui.tools import Corrections, References, Tools
 from mobox.formatters.delta_fast_path import NO_FAST_PATH, DeltaFastPath, FastPath
-from mobox.formatters.pieces import tell_pieces
+from mobox.formatters.pieces import format_pieces
 from mobox.formatters.values import profile_named
-
-# Resolves placeholders in a run's texts to the ids of tool calls on the wire.
-#
-# An agent writes its own id of a call. On the wire that id is prefixed with the run's, so a client
-# that looks up a placeholder's call by id needs the same id in the text.
-
-
-class References:
-    """The references in the texts of one run, while they are sent."""
-
-    def __init__(self, ids: WireIds, tools: Tools) -> None:
-        self._ids = ids
-        self._tools = tools
-        self._unknown: set[str] = set()  # strings of placeholders that name no call, or not yet
-
-    def resolve(self, word: str) -> str | None:
-        """The id on the wire of the call that a string of a placeholder names, if any."""
-        if self._tools.was_told(word):
-            return self._ids.of(word)
-        self._unknown.add(word)
-        return None
-
-    def came_late(self, call: str | None) -> bool:
-        """Whether a placeholder was sent before its call, and so without the id on the wire."""
-        if call not in self._unknown or not self._tools.was_told(call):
-            return False
-        self._unknown.discard(call)
-        return True
-
 
 Writer = Callable[["AGUIFormatter", Any], Documents]
 _TURNS = BLOCK_OF.keys() - {EventType.TEXT_END, EventType.THINKING_END}
-_NOTES = LINES & {EventType.SUBAGENT_START, EventType.SUBAGENT_END}
-"""Events that add a line to a thought."""
 
 
 class AGUIFormatter(DeltaFastPath):
@@ -133,9 +105,9 @@ class AGUIFormatter(DeltaFastPath):
         self._has_started = False
         self._transcript = Transcript()
         self._ids = WireIds(message_id)
-        self._unnamed = blocks.Blocks()
+        self._unnamed = Blocks()
         self._processing = Processing()
-        self._blocks = Blocks()
+        self._blocks = OpenMessages()
         self._tools = Tools(self._ids, self._profile)
         self._references = References(self._ids, self._tools)
         self._steps = Steps(self._ids)
@@ -172,16 +144,16 @@ class AGUIFormatter(DeltaFastPath):
     def _fast_path_after(self, event: StreamEvent) -> FastPath:
         if isinstance(event, ToolUseDelta) and self._tools.streams(event.id):
             prefix = self._tools.prefix_of(event.id)
-            pieces = self._transcript.pieces_of(ToolUseDelta, event.id)
-            return event.id, ToolUseDelta, partial(_format_more, prefix, pieces, None)
+            deltas = self._transcript.deltas_of(ToolUseDelta, event.id)
+            return event.id, ToolUseDelta, partial(_format_more, prefix, deltas, None)
         return self._fast_path_into(type(event), event.id)
 
     def _fast_path_into(self, kind: type[StreamEvent], block_id: str | None) -> FastPath:
         block = self._blocks.find(block_id)
         if block is None or block.delta_class is not kind or block.empty:
             return NO_FAST_PATH
-        pieces = self._transcript.pieces_of(kind, block_id)
-        return block_id, kind, partial(_format_more, block.prefix, pieces, block.placeholders)
+        deltas = self._transcript.deltas_of(kind, block_id)
+        return block_id, kind, partial(_format_more, block.prefix, deltas, block.placeholders)
 
     def pause(self) -> Documents:
         """The run waits for an answer, or has ended: end the response."""
@@ -200,7 +172,7 @@ class AGUIFormatter(DeltaFastPath):
         return [self._run_started(), self._messages(), *self._state.reopen(), *reopened]
 
     @property
-    def _open(self) -> tuple[Blocks | Tools | Steps | Subagents, ...]:
+    def _open(self) -> tuple[OpenMessages | Tools | Steps | Subagents, ...]:
         """The owners of open blocks, in the order in which they are closed."""
         return (self._blocks, self._tools, self._steps, self._subagents)
 
@@ -246,7 +218,7 @@ class AGUIFormatter(DeltaFastPath):
         documents = self._processing.turn(move, self._ts)
         if move.closed is not None and move.closed.id in self._blocks:
             documents += self._blocks.close(move.closed.id, self._ts)
-        if move.opened is not None and event.type in _NOTES:
+        if move.opened is not None and event.type in NOTES:
             documents += self._open_block(move.opened.id, Thinking(id=move.opened.id))
         return documents
 
@@ -263,18 +235,19 @@ class AGUIFormatter(DeltaFastPath):
         return [*self._note(event), *self._subagents.end(event)]
 
     def _status(self, event: Status) -> Documents:
-        return [status(event), *self._processing.tell(self._unnamed.line(event))]
+        status = custom("mobox.status", {"message": event.message, "kind": event.kind})
+        return [status, *self._processing.format_line(self._unnamed.line(event))]
 
-    def _todos(self, event: TodoCreate | TodoUpdate | TodoDone) -> Documents:
-        line = self._processing.tell(self._unnamed.line(event))
-        return [*line, self._activities.todos(event.items, event.scope).told()]
+    def _todos(self, event: TodoEvent) -> Documents:
+        line = self._processing.format_line(self._unnamed.line(event))
+        return [*line, self._activities.todos(event.items, event.scope).document()]
 
     # Blocks with an id
 
     def _open_block(self, own: str | None, event: Text | Thinking) -> Documents:
         assert own is not None  # the lifecycle names every block
         is_text = isinstance(event, Text)
-        block = Block(
+        block = OpenMessage(
             own,
             self._ids.next_message(own),
             TextDelta if is_text else ThinkingDelta,
@@ -330,7 +303,7 @@ class AGUIFormatter(DeltaFastPath):
             return None
         if event.id in self._tools and not self._tools.streams(event.id):
             return None
-        return "".join(self._transcript.pieces_of(type(event), event.id))
+        return "".join(self._transcript.deltas_of(type(event), event.id))
 
     def _complete(self, event: Any, streamed: str) -> Documents:
         opening = self._tools.before(event)
@@ -356,7 +329,7 @@ class AGUIFormatter(DeltaFastPath):
         cited = self._blocks.cite(event.id, citation(event))
         if cited is not None or (event.id is not None and event.id in self._retracted):
             return cited or []
-        return [self._activities.source(citation(event)).told()]
+        return [self._activities.source(citation(event)).document()]
 
     def _use(self, event: Usage | Result) -> Documents:
         self._usage.add(event)
@@ -367,6 +340,10 @@ class AGUIFormatter(DeltaFastPath):
         self._retracted |= set(event.blocks)
         closing = [*self._tools.forget(event.blocks), *self._blocks.forget(event.blocks)]
         return [*closing, self._messages()]
+
+    def _custom(self, event: Custom) -> Documents:
+        """An application's own event; one with an id replaces the earlier event of that id."""
+        return [custom(event.name, event.value, mobox_metadata({"id": event.id}))]
 
     WRITERS: ClassVar[dict[EventType, Writer]] = {
         EventType.START: _start,
@@ -392,14 +369,14 @@ class AGUIFormatter(DeltaFastPath):
         EventType.TODO_UPDATE: _todos,
         EventType.TODO_DONE: _todos,
         EventType.SOURCE: _source,
-        EventType.FILE: lambda run, event: [run._activities.file(event).told()],
-        EventType.STATE: lambda run, event: run._state.tell(event),
-        EventType.INPUT_REQUEST: lambda run, event: run._interrupts.ask(event),
+        EventType.FILE: lambda run, event: [run._activities.file(event).document()],
+        EventType.STATE: lambda run, event: run._state.format(event),
+        EventType.INPUT_REQUEST: lambda run, event: run._interrupts.request(event),
         EventType.INPUT_RESPONSE: lambda run, event: run._interrupts.answer(event),
         EventType.USAGE: _use,
         EventType.RESULT: _use,
         EventType.RETRACT: _retract,
-        EventType.CUSTOM: lambda run, event: [application(event)],
+        EventType.CUSTOM: _custom,
         EventType.RAW: _start,
     }
     """The handler of each event; RAW is never sent, as it may hold anything."""
@@ -407,16 +384,16 @@ class AGUIFormatter(DeltaFastPath):
 
 def _format_more(
     prefix: bytes,
-    pieces: list[str],
+    deltas: list[str],
     placeholders: Placeholders | None,
     more: Sequence[str],
     between: bytes,
 ) -> bytes:
     """Format deltas and add them to the message; old clients refuse an empty delta."""
-    before = len(pieces)
-    pieces += more
-    new = pieces[before:]
+    before = len(deltas)
+    deltas += more
+    new = deltas[before:]
     if placeholders is not None and placeholders.concern(new):
-        new = more = [placeholders.feed(piece) for piece in new]
-    filled = more if all(new) else [piece for piece in new if piece]
-    return tell_pieces(prefix, filled, between) if filled else b""
+        new = more = [placeholders.feed(delta) for delta in new]
+    filled = more if all(new) else [delta for delta in new if delta]
+    return format_pieces(prefix, filled, between) if filled else b""

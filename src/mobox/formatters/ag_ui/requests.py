@@ -15,9 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mobox.errors import InvalidRequest, NotJson
 from mobox.events import JSON, json_text
@@ -39,11 +40,18 @@ from mobox.events.turn import (
     submission_key,
 )
 from mobox.formatters.ag_ui.documents import own_id
-from mobox.formatters.bodies import Id, check_key, check_storable, convert, expected
+from mobox.formatters.bodies import (
+    Id,
+    PromptWire,
+    TextPart,
+    TypedPart,
+    check_key,
+    check_storable,
+    convert,
+    prompt_part,
+)
 
-# The types of a `RunAgentInput`, and the meaning of each message part.
-#
-# Only fields that are used have a type: other fields are ignored and may have any value.
+# The body. Only fields that are used have a type: other fields may have any value.
 
 
 class Message(Struct, rename="camel"):
@@ -93,8 +101,8 @@ class Resume(Struct, rename="camel"):
 
     @property
     def _edit(self) -> dict[str, JSON] | None:
-        tells = self.decision == "edited" and self.metadata.mobox.decision is None
-        return self.payload if tells and isinstance(self.payload, dict) else None
+        is_edit = self.decision == "edited" and self.metadata.mobox.decision is None
+        return self.payload if is_edit and isinstance(self.payload, dict) else None
 
 
 class RunInput(Struct, rename="camel"):
@@ -142,21 +150,6 @@ def _camel(name: str) -> str:
 # Parts of a user's message
 
 
-class TypedPart(Struct):
-    type: str
-
-
-class PromptWire(Protocol):
-    def neutral(self) -> PromptPart: ...
-
-
-class TextPart(Struct):
-    text: str
-
-    def neutral(self) -> PromptPart:
-        return PromptText(text=self.text)
-
-
 class Source(Struct, rename="camel"):
     type: Literal["data", "url", "file"]
     value: str
@@ -174,7 +167,9 @@ class MediaPart(Struct):
             value = {"id": source.value, "provider": source.provider}
             return PromptData(name="file", value=value | {"mediaType": source.mime_type})
         media_type = source.mime_type or _MEDIA_TYPES.get(self.type, "application/octet-stream")
-        return PromptFile(media_type=media_type, url=_url(source, media_type))
+        is_url = source.type == "url"
+        url = source.value if is_url else f"data:{media_type};base64,{source.value}"
+        return PromptFile(media_type=media_type, url=url)
 
 
 class BinaryPart(Struct, rename="camel"):
@@ -195,11 +190,6 @@ class BinaryPart(Struct, rename="camel"):
 
 _MEDIA_TYPES: Final = {"image": "image/*", "audio": "audio/*", "video": "video/*"}
 """The default type of a file without a media type."""
-
-
-def _url(source: Source, media_type: str) -> str:
-    return source.value if source.type == "url" else f"data:{media_type};base64,{source.value}"
-
 
 PROMPT_PARTS: Final[dict[str, type[PromptWire]]] = {
     "text": TextPart,
@@ -228,7 +218,7 @@ def _decision_of(payload: JSON) -> Decision:
     return "approved" if about.get(_EDITED) is None else "edited"
 
 
-Said = Mapping[str, Sequence[PromptPart]]
+StoredMessages = Mapping[str, Sequence[PromptPart]]
 """The stored user messages, by their ids; the last ones are enough."""
 
 _PEOPLE: Final = {"user", "system", "developer"}
@@ -241,29 +231,27 @@ def read_input(body: JSON) -> RunInput:
     return convert("", in_camel_case(body), RunInput)
 
 
-def request_of(run_input: RunInput, stored: Said, idempotency_key: str | None = None) -> Request:
+def request_of(
+    run_input: RunInput, stored: StoredMessages, idempotency_key: str | None = None
+) -> Request:
     """The request for a thread whose user messages `stored` are known."""
     check_key(idempotency_key)
     request = _request(run_input, stored)
+    agent = (run_input.forwarded_props or {}).get("agent")
     key = idempotency_key or submission_key(request)
-    return Request(
-        chat_id=request.chat_id,
-        action=request.action,
-        agent=_agent(run_input),
-        message=request.message,
-        cut=request.cut,
-        run_id=request.run_id,
-        answers=request.answers,
+    return replace(
+        request,
+        agent=None if agent is None else convert("forwardedProps.agent", agent, Id),
         name=run_input.run_id,
         frontend=_frontend(run_input),
         idempotency_key=key,
     )
 
 
-def _request(run_input: RunInput, stored: Said) -> Request:
+def _request(run_input: RunInput, stored: StoredMessages) -> Request:
     replies = [*_resumed(run_input.resume or ()), *_results(run_input.messages)]
     answers = tuple(reply.answer for reply in replies)
-    prompts = [_user_message(each) for each in _last_words(run_input.messages)]
+    prompts = [_user_message(each) for each in _latest_user_messages(run_input.messages)]
     if new := [message for message in prompts if message.id not in stored]:
         message = _joined(new)
         return Request(
@@ -279,7 +267,7 @@ def _request(run_input: RunInput, stored: Said) -> Request:
     return _repeated(run_input, prompts[-1], stored)
 
 
-def _repeated(run_input: RunInput, message: UserMessage, stored: Said) -> Request:
+def _repeated(run_input: RunInput, message: UserMessage, stored: StoredMessages) -> Request:
     is_same = tuple(stored[message.id]) == message.parts
     place = Place.AFTER if is_same else Place.BEFORE
     return Request(
@@ -300,7 +288,7 @@ class _Located(NamedTuple):
     message: Message
 
 
-def _last_words(messages: Sequence[Message]) -> list[_Located]:
+def _latest_user_messages(messages: Sequence[Message]) -> list[_Located]:
     """The user messages after the last message of the agent, oldest first."""
     numbered = reversed([*enumerate(messages)])
     last = takewhile(lambda item: item[1].role in _PEOPLE, numbered)
@@ -321,15 +309,11 @@ def _parts(path: str, content: JSON) -> tuple[PromptPart, ...]:
     parts = convert(path, content, list[JSON])
     if not parts:
         raise InvalidRequest(path, "expected at least one part, got none")
-    return tuple(_part(f"{path}[{index}]", part) for index, part in enumerate(parts))
-
-
-def _part(path: str, part: JSON) -> PromptPart:
-    kind = convert(path, part, TypedPart).type
-    wire = PROMPT_PARTS.get(kind)
-    if wire is None:
-        raise InvalidRequest(f"{path}.type", expected(PROMPT_PARTS, kind))
-    return convert(path, part, wire).neutral()
+    located = [(f"{path}[{index}]", part) for index, part in enumerate(parts)]
+    return tuple(
+        prompt_part(place, part, convert(place, part, TypedPart).type, PROMPT_PARTS)
+        for place, part in located
+    )
 
 
 def _joined(messages: Sequence[UserMessage]) -> UserMessage:
@@ -390,11 +374,6 @@ def _value(content: JSON) -> JSON:
 
 
 # Agent, tools, context and state
-
-
-def _agent(run_input: RunInput) -> str | None:
-    named = (run_input.forwarded_props or {}).get("agent")
-    return None if named is None else convert("forwardedProps.agent", named, Id)
 
 
 def _frontend(run_input: RunInput) -> Frontend:

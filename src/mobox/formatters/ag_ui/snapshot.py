@@ -9,11 +9,10 @@ Rule 2: retracted messages are removed, except that the only thought stays, empt
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from mobox.events import JSON, File, LogEntry, State, TodoItem, ToolResult
+from mobox.events import JSON, File, TodoItem, ToolResult
 from mobox.events.message import (
     BlockPart,
     FilePart,
@@ -27,8 +26,6 @@ from mobox.events.message import (
 )
 from mobox.events.placeholders import resolved
 from mobox.events.turn import PromptFile, PromptPart, PromptText, UserMessage
-from mobox.formatters import Formatter, joining
-from mobox.formatters.ag_ui.blocks import block_metadata, citation
 from mobox.formatters.ag_ui.documents import (
     DEFAULT,
     PROFILES,
@@ -38,29 +35,28 @@ from mobox.formatters.ag_ui.documents import (
     encode,
     event,
 )
+from mobox.formatters.ag_ui.spans import block_metadata, citation
 from mobox.formatters.ag_ui.tools import (
     arguments_text,
     result_content,
     result_metadata,
     tool_metadata,
 )
-from mobox.formatters.pieces import LINE_END, split
-from mobox.formatters.values import address_of, known, profile_named
-
-# Activities: content that AG-UI has no event for and that must survive a reload.
-#
-# Clients keep an activity among the messages, replace it by its id, and never send it back.
+from mobox.formatters.values import address_of, plan_items, profile_named, without_none
 
 
 class Activity(NamedTuple):
-    """One activity, live and stored."""
+    """Content that AG-UI has no event for and that must survive a reload.
+
+    Clients keep an activity among the messages, replace it by its id, and never send it back.
+    """
 
     wire: str
     kind: str
     content: dict[str, JSON]
     owner: str | None = None
 
-    def told(self) -> bytes:
+    def document(self) -> bytes:
         """The event that sends it; it replaces the activity of its id."""
         return event(
             "ACTIVITY_SNAPSHOT",
@@ -79,7 +75,7 @@ class Activity(NamedTuple):
             "content": self.content,
             "subagentRunId": self.owner,
         }
-        return known(about)
+        return without_none(about)
 
 
 class Activities:
@@ -92,36 +88,27 @@ class Activities:
 
     def todos(self, items: Iterable[TodoItem], scope: tuple[str, ...]) -> Activity:
         """The plan of one agent as it is now."""
-        lines = [
-            known({"content": item.content, "status": item.status, "activeForm": item.active_form})
-            for item in items
-        ]
-        wire = self._ids.activity("todos", scope)
-        return Activity(wire, "mobox.todos", {"items": lines}, self._ids.owner(scope))
+        wire, content = self._ids.activity("todos", scope), {"items": plan_items(items)}
+        return Activity(wire, "mobox.todos", content, self._ids.owner(scope))
 
     def source(self, found: JSON) -> Activity:
         """All sources of the run that no text cites."""
         self._found.append(found)
-        return Activity(
-            self._ids.activity("sources"), "mobox.sources", {"sources": list(self._found)}
-        )
+        content = {"sources": list(self._found)}
+        return Activity(self._ids.activity("sources"), "mobox.sources", content)
 
     def file(self, event: File) -> Activity:
         """An image, a sound, an artifact."""
         self._files += 1
+        content = {
+            "mediaType": event.media_type,
+            "url": address_of(event),
+            "fileId": event.file_id,
+            "name": event.name,
+            "size": event.size,
+        }
         wire, owner = self._ids.activity(f"file_{self._files}"), self._ids.owner(event.scope)
-        return Activity(wire, "mobox.file", _file_content(event), owner)
-
-
-def _file_content(event: File) -> dict[str, JSON]:
-    about = {
-        "mediaType": event.media_type,
-        "url": address_of(event),
-        "fileId": event.file_id,
-        "name": event.name,
-        "size": event.size,
-    }
-    return known(about)
+        return Activity(wire, "mobox.file", without_none(content), owner)
 
 
 AGUIMessage = dict[str, JSON]
@@ -139,7 +126,9 @@ def user_message(message: UserMessage) -> AGUIMessage:
     only_text = all(part["type"] == "text" for part in parts)
     content = "\n".join(part["text"] for part in parts) if only_text else parts
     metadata = message.metadata if isinstance(message.metadata, dict) else None
-    return known({"id": message.id, "role": "user", "content": content, "metadata": metadata})
+    return without_none(
+        {"id": message.id, "role": "user", "content": content, "metadata": metadata}
+    )
 
 
 def _prompt(part: PromptPart) -> dict[str, JSON] | None:
@@ -149,7 +138,8 @@ def _prompt(part: PromptPart) -> dict[str, JSON] | None:
         case PromptFile():
             kind = part.media_type.partition("/")[0]
             kind = kind if kind in ("image", "audio", "video") else "document"
-            return {"type": kind, "source": _file_source(part), **_named(part)}
+            name = {"metadata": {"filename": part.name}} if part.name else {}
+            return {"type": kind, "source": _file_source(part), **name}
         case _:
             return None  # an application's own, unknown here
 
@@ -159,10 +149,6 @@ def _file_source(part: PromptFile) -> dict[str, JSON]:
     if comma and about == f"data:{part.media_type};base64":
         return {"type": "data", "value": value, "mimeType": part.media_type}
     return {"type": "url", "value": part.url, "mimeType": part.media_type}
-
-
-def _named(part: PromptFile) -> dict[str, JSON]:
-    return {"metadata": {"filename": part.name}} if part.name else {}
 
 
 def _from_columns(message: Message) -> list[AGUIMessage]:
@@ -183,7 +169,9 @@ def text_about(kind: str) -> dict[str, JSON]:
 
 def thought_about(source: str, redacted: bool) -> dict[str, JSON]:
     """Metadata of a thought."""
-    return known({"source": source if source != "model" else None, "redacted": redacted or None})
+    return without_none(
+        {"source": source if source != "model" else None, "redacted": redacted or None}
+    )
 
 
 class _Entry(NamedTuple):
@@ -209,9 +197,9 @@ class _Snapshot:
 
     def messages(self) -> list[AGUIMessage]:
         for part in self._parts:
-            teller = self.TELLERS.get(type(part))
-            if teller is not None:
-                teller(self, part)
+            build = self.BUILDERS.get(type(part))
+            if build is not None:
+                build(self, part)
         return [_finished(message) for entry in self._entries for message in entry.messages]
 
     def _text(self, part: TextPart) -> None:
@@ -246,7 +234,10 @@ class _Snapshot:
             "subagentRunId": self._ids.owner(part.scope),
             "encryptedValue": encrypted,
             # Filled by the sources that follow; they are sent when the text has ended.
-            "metadata": ({**about, **known({"durationMs": took})}, citations if part.ended else []),
+            "metadata": (
+                {**about, **without_none({"durationMs": took})},
+                citations if part.ended else [],
+            ),
         }
         self._entries.append(_Entry(part.id, [message]))
 
@@ -263,7 +254,7 @@ class _Snapshot:
         message = {
             "id": self._ids.next_message(part.id),
             "role": "assistant",
-            "toolCalls": [known(call)],
+            "toolCalls": [without_none(call)],
             "subagentRunId": self._ids.owner(part.scope),
         }
         self._entries.append(_Entry(part.id, [message, *self._result(part)]))
@@ -309,13 +300,14 @@ class _Snapshot:
         thoughts = [entry for entry in self._entries if entry not in stays and _is_thought(entry)]
         kept = thoughts[:1] if not any(map(_is_thought, stays)) else []
         for thought in kept:
-            thought.messages[:] = [_emptied(thought.messages[0])]
+            emptied = {"content": "", "encryptedValue": None, "metadata": None}
+            thought.messages[:] = [{**thought.messages[0], **emptied}]
         self._entries = [entry for entry in self._entries if entry in stays or entry in kept]
         self._retracted |= set(part.blocks)
         for own in part.blocks:
             self._cited.pop(own, None)
 
-    TELLERS: ClassVar[dict[type, Callable[[_Snapshot, Any], None]]] = {
+    BUILDERS: ClassVar[dict[type, Callable[[_Snapshot, Any], None]]] = {
         TextPart: _text,
         ThinkingPart: _thinking,
         ToolPart: _tool,
@@ -331,77 +323,23 @@ def _is_thought(entry: _Entry) -> bool:
     return bool(entry.messages[0]["role"] == "reasoning")
 
 
-def _emptied(message: AGUIMessage) -> AGUIMessage:
-    return {**message, "content": "", "encryptedValue": None, "metadata": None}
-
-
 def _finished(message: AGUIMessage) -> AGUIMessage:
     """The message without empty fields, and with its citations."""
     if isinstance(message.get("metadata"), tuple):
         message = {**message, "metadata": block_metadata(*message["metadata"])}
-    return known(message)
-
-
-# The response for a client that joins a thread without an active run.
+    return without_none(message)
 
 
 def connect(
     messages: Sequence[AGUIMessage], *, thread_id: str, run_id: str, profile: str = DEFAULT
 ) -> Documents:
-    """The whole response: a run that sends all messages of the thread as one snapshot."""
+    """The whole response for a client that joins a thread without an active run.
+
+    It is a run that sends all messages of the thread as one snapshot.
+    """
     run = {"threadId": thread_id, "runId": run_id}
     return [
         event("RUN_STARTED", **run, protocolVersion=profile_named(profile, PROFILES).version),
         event("MESSAGES_SNAPSHOT", messages=list(messages)),
         event("RUN_FINISHED", **run, outcome={"type": "success"}),
     ]
-
-
-# The state of a page at its request: what the agent patches, and what the page gets back.
-#
-# A page sends its state with every request, and may have changed it since the last one. So each
-# request sets the state to the page's, and the agent's changes apply to that.
-
-
-class PageState(NamedTuple):
-    """A page's state, and the entry after which the agent received it."""
-
-    after: int
-    value: JSON
-
-
-class KnowingPages:
-    """Wraps a formatter and applies the states of pages, without sending them."""
-
-    def __init__(self, formatter: Formatter, states: Iterable[PageState]) -> None:
-        self._formatter = formatter
-        self._states = deque(states)
-        self._seen = 0
-
-    def format(self, entry: LogEntry) -> list[bytes]:
-        """The documents of `entry`."""
-        return split(self.format_joined((entry,), LINE_END))
-
-    def format_joined(self, entries: Sequence[LogEntry], between: bytes) -> bytes:
-        """The documents of `entries`, with `between` between each two."""
-        format_entries, documents = joining(self._formatter), []
-        while self._states and self._states[0].after < entries[-1].seq:
-            done = sum(entry.seq <= self._states[0].after for entry in entries)
-            documents.append(format_entries(entries[:done], between))
-            entries = entries[done:]
-            self._learn(self._states.popleft())
-        self._seen = entries[-1].seq
-        return between.join(filter(None, [*documents, format_entries(entries, between)]))
-
-    def pause(self) -> list[bytes]:
-        """The documents that end a response where the run waits for an answer."""
-        return self._formatter.pause()
-
-    def resume(self) -> list[bytes]:
-        """The documents that start a response in the middle."""
-        while self._states and self._states[0].after <= self._seen:
-            self._learn(self._states.popleft())
-        return self._formatter.resume()
-
-    def _learn(self, state: PageState) -> None:
-        self._formatter.format(LogEntry(0, 0, None, State(mode="snapshot", value=state.value)))

@@ -1,12 +1,16 @@
-"""Shared state as a client has it, so that it can be patched, and sent to clients that join."""
+"""The state that agent and page share: patched, sent to clients that join, set by a page."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, NamedTuple
 
-from mobox.events import JSON, State
+from mobox.events import JSON, LogEntry, State
+from mobox.formatters import Formatter, joining
 from mobox.formatters.ag_ui.documents import Documents, custom, encode, event
+from mobox.formatters.pieces import LINE_END, split
 
 
 class _DoesNotApply(ValueError):
@@ -20,7 +24,7 @@ class SharedState:
         self._value: JSON = {}  # the initial state of a client
         self._is_sent = False
 
-    def tell(self, log_event: State) -> Documents:
+    def format(self, log_event: State) -> Documents:
         """A snapshot, or a patch: a JSON Patch, or an object with the changed members."""
         if log_event.mode == "snapshot":
             self._value, self._is_sent = log_event.value, True
@@ -38,6 +42,54 @@ class SharedState:
         if not self._is_sent:
             return []
         return [encode({"type": "STATE_SNAPSHOT", "snapshot": self._value})]
+
+
+class PageState(NamedTuple):
+    """A page's state, and the entry after which the agent received it."""
+
+    after: int
+    value: JSON
+
+
+class PageStateFormatter:
+    """Wraps a formatter and applies the states of pages, without sending them.
+
+    A page sends its state with every request, and may have changed it since the last one. So each
+    request sets the state to the page's, and the agent's changes apply to that.
+    """
+
+    def __init__(self, formatter: Formatter, states: Iterable[PageState]) -> None:
+        self._formatter = formatter
+        self._states = deque(states)
+        self._seen = 0
+
+    def format(self, entry: LogEntry) -> list[bytes]:
+        """The documents of `entry`."""
+        return split(self.format_joined((entry,), LINE_END))
+
+    def format_joined(self, entries: Sequence[LogEntry], between: bytes) -> bytes:
+        """The documents of `entries`, with `between` between each two."""
+        format_entries, documents = joining(self._formatter), []
+        while self._states and self._states[0].after < entries[-1].seq:
+            done = sum(entry.seq <= self._states[0].after for entry in entries)
+            documents.append(format_entries(entries[:done], between))
+            entries = entries[done:]
+            self._apply_state(self._states.popleft())
+        self._seen = entries[-1].seq
+        return between.join(filter(None, [*documents, format_entries(entries, between)]))
+
+    def pause(self) -> list[bytes]:
+        """The documents that end a response where the run waits for an answer."""
+        return self._formatter.pause()
+
+    def resume(self) -> list[bytes]:
+        """The documents that start a response in the middle."""
+        while self._states and self._states[0].after <= self._seen:
+            self._apply_state(self._states.popleft())
+        return self._formatter.resume()
+
+    def _apply_state(self, state: PageState) -> None:
+        self._formatter.format(LogEntry(0, 0, None, State(mode="snapshot", value=state.value)))
 
 
 def _operations(value: JSON) -> list[dict[str, JSON]]:

@@ -16,7 +16,6 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.formatters.ag_ui.blocks import encrypted
 from mobox.formatters.ag_ui.documents import (
     Documents,
     Profile,
@@ -24,12 +23,13 @@ from mobox.formatters.ag_ui.documents import (
     custom,
     delta_prefix,
     encode,
+    encrypted,
     event,
     mobox_metadata,
 )
 from mobox.formatters.values import FAILED, error_text
 
-# The arguments of a call as JSON text, also if the call was interrupted.
+# The arguments of a call as JSON text, also if the call was interrupted
 
 _ESCAPES: Final = (
     *("", "\\", "0", "00", "000", "0000"),
@@ -100,7 +100,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-# The result of a call, as the content of a tool message.
+# The result of a call, as the content of a tool message
 
 _MEDIA_TYPE: Final = re.compile(r"(image|audio|video)/[\w.+-]+")
 
@@ -247,7 +247,7 @@ class Tools:
         self._forgotten |= gone.keys()
         return [call.end() for call in gone.values() if call.streams]
 
-    def was_told(self, own: str | None) -> bool:
+    def was_started(self, own: str | None) -> bool:
         """Whether a call of that id was ever started, even if it was retracted since."""
         return own in self._calls or own in self._forgotten
 
@@ -310,3 +310,30 @@ class Tools:
     def reopen(self) -> Documents:
         """The starts of inputs that are still streamed, for a response that starts here."""
         return [call.begin() for call in self._calls.values() if call.streams]
+
+
+class References:
+    """Resolves placeholders in a run's texts to the ids of tool calls on the wire.
+
+    An agent writes its own id of a call. On the wire that id is prefixed with the run's, so a
+    client that looks up a placeholder's call by id needs the same id in the text.
+    """
+
+    def __init__(self, ids: WireIds, tools: Tools) -> None:
+        self._ids = ids
+        self._tools = tools
+        self._unknown: set[str] = set()  # strings of placeholders that name no call, or not yet
+
+    def resolve(self, word: str) -> str | None:
+        """The id on the wire of the call that a string of a placeholder names, if any."""
+        if self._tools.was_started(word):
+            return self._ids.of(word)
+        self._unknown.add(word)
+        return None
+
+    def came_late(self, call: str | None) -> bool:
+        """Whether a placeholder was sent before its call, and so without the id on the wire."""
+        if call not in self._unknown or not self._tools.was_started(call):
+            return False
+        self._unknown.discard(call)
+        return True

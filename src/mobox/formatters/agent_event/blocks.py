@@ -1,4 +1,4 @@
-"""The thoughts and texts of one run: sent in chunks, and complete when they end."""
+"""The blocks of one run: thoughts and texts, sent in chunks and then complete, and tool calls."""
 
 from __future__ import annotations
 
@@ -6,14 +6,23 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Literal
 
-from mobox.events import JSON, StreamEvent
+from mobox.events import (
+    JSON,
+    UNKNOWN_TOOL,
+    StreamEvent,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+)
 from mobox.formatters.agent_event.numbering import Documents, Numbering
+from mobox.formatters.values import FAILED, error_text
 
 
 class Block:
     """One open block."""
 
-    __slots__ = ("citations", "common", "delta_class", "held", "kind", "pieces", "prefix")
+    __slots__ = ("citations", "common", "delta_class", "deltas", "held", "kind", "prefix")
 
     def __init__(
         self,
@@ -25,7 +34,7 @@ class Block:
         self.delta_class = delta_class
         self.common: dict[str, JSON] = {"scope": list(scope)} if scope else {}
         self.prefix = b""
-        self.pieces: list[str] = []
+        self.deltas: list[str] = []
         self.citations: list[JSON] = []
         self.held: list[JSON] = []
         """The citations that no chunk has sent yet."""
@@ -57,7 +66,7 @@ class Blocks:
         """The indexes of the blocks of that id, without retracted ones."""
         return self._places.get(name, [])
 
-    def take_back(self, names: Iterable[str]) -> list[int]:
+    def retract(self, names: Iterable[str]) -> list[int]:
         """Remove these blocks and return their indexes."""
         return [index for name in names for index in self._places.pop(name, ())]
 
@@ -74,17 +83,17 @@ class Blocks:
         if not text:
             return []
         block = self._open[name]
-        text = between + text if block.pieces else text
-        block.pieces.append(text)
+        text = between + text if block.deltas else text
+        block.deltas.append(text)
         return self._chunk(block, text)
 
     def close(self, name: str | None, signature: str | None = None) -> Documents:
         """End a block, if it is open: send it complete, unless it is empty."""
         block = self._open.pop(name, None)
-        if block is None or not (block.pieces or block.held or signature is not None):
+        if block is None or not (block.deltas or block.held or signature is not None):
             return []
-        last = [] if block.pieces and not block.held else self._chunk(block, "")
-        about: dict[str, JSON] = {"content": "".join(block.pieces), **block.common}
+        last = [] if block.deltas and not block.held else self._chunk(block, "")
+        about: dict[str, JSON] = {"content": "".join(block.deltas), **block.common}
         about |= {"citations": block.citations} if block.citations else {}
         about |= {"signature": signature} if signature is not None else {}
         return [*last, *self._numbering.persisted(block.kind, **about)]
@@ -102,3 +111,66 @@ class Blocks:
         cited = {"citations": block.held} if block.held else {}
         block.held = []
         return self._numbering.chunk(block.prefix, text, **cited)
+
+
+class _Call:
+    """Fields of a call's start that later events repeat."""
+
+    __slots__ = ("common", "index", "sent")
+
+    def __init__(self, start: ToolUseStart, index: int) -> None:
+        self.common: dict[str, JSON] = {"tool_name": start.name, "tool_call_id": start.id}
+        if start.scope:
+            self.common["scope"] = list(start.scope)
+        self.index = index
+        self.sent = False
+
+
+class Tools:
+    """Every call of the run so far: sent when its input is complete, and again with its result."""
+
+    def __init__(self, numbering: Numbering, blocks: Blocks) -> None:
+        self._numbering = numbering
+        self._blocks = blocks
+        self._calls: dict[str | None, _Call] = {}
+
+    def __contains__(self, name: str | None) -> bool:
+        return name in self._calls
+
+    def start(self, event: ToolUseStart) -> Documents:
+        """A call starts and takes its `blockIndex`."""
+        self._calls[event.id] = _Call(event, self._blocks.place(event.id))
+        return []
+
+    def more(self, event: ToolUseDelta) -> Documents:
+        """Inputs are not streamed in this contract."""
+        self._call_of(event)
+        return []
+
+    def end(self, event: ToolUseEnd) -> Documents:
+        """The input is complete."""
+        call = self._call_of(event)
+        call.sent = True
+        given = event.input if event.invalid is None else event.invalid
+        if not isinstance(given, dict):  # the contract requires an object, whatever the model wrote
+            given = {} if given is None else {"input": given}
+        about = {**call.common, "tool_input": given, "blockIndex": call.index}
+        return self._numbering.persisted("tool_use", **about)
+
+    def result(self, event: ToolResult) -> Documents:
+        """The result of a call; partial ones are not sent, as later results replace them."""
+        call = self._call_of(event)
+        if event.partial:
+            return []
+        before = [] if call.sent else self.end(ToolUseEnd(id=event.id))
+        has_failed = event.status in FAILED
+        result = {"result": error_text(event) if has_failed else event.output}
+        failed = {"isError": True} if has_failed else {}
+        about = {**call.common, **result, **failed}
+        return [*before, *self._numbering.persisted("tool_result", **about)]
+
+    def _call_of(self, event: ToolUseDelta | ToolUseEnd | ToolResult) -> _Call:
+        """The call; its start may be RAW, if a later version logged it."""
+        if event.id not in self._calls:
+            self.start(ToolUseStart(id=event.id, scope=event.scope, name=UNKNOWN_TOOL))
+        return self._calls[event.id]

@@ -17,7 +17,6 @@ from typing import Any, ClassVar, Final
 
 from mobox.events import (
     JSON,
-    UNKNOWN_TOOL,
     Done,
     DoneReason,
     Error,
@@ -35,33 +34,25 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
-    ToolResult,
-    ToolUseDelta,
-    ToolUseEnd,
-    ToolUseStart,
     Usage,
 )
 from mobox.events.blocks import BETWEEN_THOUGHTS
 from mobox.events.transcript import HeldErrors
 from mobox.events.usage import UsageTotal
 from mobox.formatters import StoredRun
-from mobox.formatters.agent_event.blocks import Block, Blocks
+from mobox.formatters.agent_event.blocks import Block, Blocks, Tools
 from mobox.formatters.agent_event.numbering import DEFAULT, PROFILES, Documents, Numbering
 from mobox.formatters.values import (
-    FAILED,
     document_of,
-    error_text,
     failure_of,
-    known,
     link_of,
     profile_named,
+    without_none,
 )
-
-# The sources of a text, as the contract's citations.
 
 
 def citation(source: Source) -> dict[str, JSON]:
-    """A source."""
+    """A source, as one of the contract's citations."""
     about = {
         "cited_text": source.cited_text,
         "title": source.title,
@@ -72,10 +63,8 @@ def citation(source: Source) -> dict[str, JSON]:
         "score": source.score,
         "confidence": source.confidence,
     }
-    return known(about)
+    return without_none(about)
 
-
-# How a run ends: `complete` with reason and usage, or `error`.
 
 STOP_REASONS: Final[dict[DoneReason, str]] = {
     "stop": "end_turn",
@@ -94,7 +83,7 @@ STOP_REASONS: Final[dict[DoneReason, str]] = {
 
 
 class Ending:
-    """The errors and the usage of a run until its end."""
+    """The errors and the usage of a run until its end: `complete` or `error`."""
 
     def __init__(self, numbering: Numbering) -> None:
         self._numbering = numbering
@@ -116,7 +105,7 @@ class Ending:
 
     def end(self, done: Done) -> Documents:
         """The one terminal event of the run."""
-        fatal, _ = self._errors.told(done.reason)  # recovered errors are left out
+        fatal, _ = self._errors.release(done.reason)  # recovered errors are left out
         if failure := failure_of(done.reason, fatal):
             error, code = failure
             return self._numbering.persisted("error", error=error, code=code)
@@ -137,78 +126,7 @@ class Ending:
             "cache_read_input_tokens": totals.cache_read,
             "service_tier": self._service_tier,
         }
-        return known(about)
-
-
-# The tool calls of one run: sent when their input is complete, and again with their result.
-
-
-class _Call:
-    """Fields of a call's start that later events repeat."""
-
-    __slots__ = ("common", "index", "sent")
-
-    def __init__(self, start: ToolUseStart, index: int) -> None:
-        self.common: dict[str, JSON] = {"tool_name": start.name, "tool_call_id": start.id}
-        if start.scope:
-            self.common["scope"] = list(start.scope)
-        self.index = index
-        self.sent = False
-
-
-class Tools:
-    """Every call of the run so far."""
-
-    def __init__(self, numbering: Numbering, blocks: Blocks) -> None:
-        self._numbering = numbering
-        self._blocks = blocks
-        self._calls: dict[str | None, _Call] = {}
-
-    def __contains__(self, name: str | None) -> bool:
-        return name in self._calls
-
-    def start(self, event: ToolUseStart) -> Documents:
-        """A call starts and takes its `blockIndex`."""
-        self._calls[event.id] = _Call(event, self._blocks.place(event.id))
-        return []
-
-    def more(self, event: ToolUseDelta) -> Documents:
-        """Inputs are not streamed in this contract."""
-        self._call_of(event)
-        return []
-
-    def end(self, event: ToolUseEnd) -> Documents:
-        """The input is complete."""
-        call = self._call_of(event)
-        call.sent = True
-        given = _as_object(event.input if event.invalid is None else event.invalid)
-        about = {**call.common, "tool_input": given, "blockIndex": call.index}
-        return self._numbering.persisted("tool_use", **about)
-
-    def result(self, event: ToolResult) -> Documents:
-        """The result of a call; partial ones are not sent, as later results replace them."""
-        call = self._call_of(event)
-        if event.partial:
-            return []
-        before = [] if call.sent else self.end(ToolUseEnd(id=event.id))
-        has_failed = event.status in FAILED
-        result = {"result": error_text(event) if has_failed else event.output}
-        failed = {"isError": True} if has_failed else {}
-        about = {**call.common, **result, **failed}
-        return [*before, *self._numbering.persisted("tool_result", **about)]
-
-    def _call_of(self, event: ToolUseDelta | ToolUseEnd | ToolResult) -> _Call:
-        """The call; its start may be RAW, if a later version logged it."""
-        if event.id not in self._calls:
-            self.start(ToolUseStart(id=event.id, scope=event.scope, name=UNKNOWN_TOOL))
-        return self._calls[event.id]
-
-
-def _as_object(given: JSON) -> dict[str, JSON]:
-    """A call's input as the contract requires it: an object, whatever the model wrote."""
-    if given is None:
-        return {}
-    return given if isinstance(given, dict) else {"input": given}
+        return without_none(about)
 
 
 Writer = Callable[["AgentEventFormatter", Any], Documents]
@@ -216,6 +134,14 @@ FastPath = tuple[str | None, type[StreamEvent] | None, bytes, list[str]]
 """The id and the class of consecutive deltas, the prefix of their chunks, and the list in which
 their block keeps them."""
 NO_FAST_PATH: FastPath = (None, None, b"", [])
+
+_LEFT_OUT: Final = (
+    *(EventType.PAUSED, EventType.STATUS, EventType.STEP_START, EventType.STEP_END),
+    *(EventType.SUBAGENT_START, EventType.SUBAGENT_END, EventType.FILE, EventType.STATE),
+    *(EventType.TODO_CREATE, EventType.TODO_UPDATE, EventType.TODO_DONE, EventType.CUSTOM),
+    *(EventType.INPUT_REQUEST, EventType.INPUT_RESPONSE),
+)
+"""Events that fit none of the nine types."""
 
 _SIGNATURES = ("signature", "thoughtSignature")
 """The vendors' names of it."""
@@ -279,17 +205,17 @@ class AgentEventFormatter:
     def _format(self, entries: Iterable[LogEntry]) -> Documents:
         """Format entries; nine of ten are deltas that continue a block."""
         documents: Documents = []
-        own, delta_class, prefix, pieces = self._fast_path
-        format_piece = self._numbering.piece
+        own, delta_class, prefix, deltas = self._fast_path
+        chunk_of_entry = self._numbering.chunk_of_entry
         for entry in entries:
             event = entry.event
             if type(event) is delta_class and event.id == own:
-                if piece := event.delta:  # type: ignore[attr-defined]
-                    pieces.append(piece)
-                    documents += format_piece(entry, prefix, piece)
+                if delta := event.delta:  # type: ignore[attr-defined]
+                    deltas.append(delta)
+                    documents += chunk_of_entry(entry, prefix, delta)
             else:
                 documents += self._write(entry)
-                own, delta_class, prefix, pieces = self._fast_path = self._fast_path_after(event)
+                own, delta_class, prefix, deltas = self._fast_path = self._fast_path_after(event)
         return documents
 
     def _write(self, entry: LogEntry) -> Documents:
@@ -306,7 +232,7 @@ class AgentEventFormatter:
         # An empty delta sent no chunk, so citations may still be held for the next one.
         if block is None or block.delta_class is not type(event) or not event.delta:  # type: ignore[attr-defined]
             return NO_FAST_PATH
-        return event.id, block.delta_class, block.prefix, block.pieces
+        return event.id, block.delta_class, block.prefix, block.deltas
 
     def pause(self) -> Documents:
         """Nothing: the session continues, and so does the run after an answer."""
@@ -363,19 +289,16 @@ class AgentEventFormatter:
         """
         if event.scope or event.id in self._tools or event.id in self._retracted:
             return []
+        cited = citation(event)
         block = self._blocks.find(event.id)
-        if block is not None:
-            return self._cite(block, citation(event))
-        places = self._blocks.places(event.id)
-        cited = citation(event) | ({"blockIndex": places[-1]} if places else {})
-        block = self._blocks.latest_message()
-        if block is not None:
-            return self._cite(block, cited)
-        alone = Block("message")
-        alone.cite(cited)
-        return self._blocks.open(event.id, alone) + self._blocks.close(event.id)
-
-    def _cite(self, block: Block, cited: dict[str, JSON]) -> Documents:
+        if block is None:
+            places = self._blocks.places(event.id)
+            cited |= {"blockIndex": places[-1]} if places else {}
+            block = self._blocks.latest_message()
+        if block is None:
+            alone = Block("message")
+            alone.cite(cited)
+            return self._blocks.open(event.id, alone) + self._blocks.close(event.id)
         if block.kind == "message":
             block.cite(cited)
         return []
@@ -384,18 +307,13 @@ class AgentEventFormatter:
         # They have ended, except in the log of a later version, whose ends may be RAW.
         ends = [document for name in event.blocks for document in self._blocks.close(name)]
         self._retracted |= set(event.blocks)
-        self._numbering.retracted += self._blocks.take_back(event.blocks)
+        self._numbering.retracted += self._blocks.retract(event.blocks)
         return ends
-
-    def _nothing(self, _event: StreamEvent) -> Documents:
-        return []
 
     WRITERS: ClassVar[dict[EventType, Writer]] = {
         EventType.START: _start,
         EventType.DONE: _done,
-        EventType.PAUSED: _nothing,
         EventType.ERROR: lambda run, event: run._ending.fail(event),
-        EventType.STATUS: _nothing,
         EventType.TEXT: _text,
         EventType.TEXT_DELTA: _more,
         EventType.TEXT_END: _end_block,
@@ -406,23 +324,12 @@ class AgentEventFormatter:
         EventType.TOOL_USE_DELTA: lambda run, event: run._tools.more(event),
         EventType.TOOL_USE_END: lambda run, event: run._tools.end(event),
         EventType.TOOL_RESULT: lambda run, event: run._tools.result(event),
-        EventType.STEP_START: _nothing,
-        EventType.STEP_END: _nothing,
-        EventType.SUBAGENT_START: _nothing,
-        EventType.SUBAGENT_END: _nothing,
-        EventType.TODO_CREATE: _nothing,
-        EventType.TODO_UPDATE: _nothing,
-        EventType.TODO_DONE: _nothing,
         EventType.SOURCE: _source,
-        EventType.FILE: _nothing,
-        EventType.STATE: _nothing,
-        EventType.INPUT_REQUEST: _nothing,
-        EventType.INPUT_RESPONSE: _nothing,
         EventType.USAGE: lambda run, event: run._ending.use(event),
         EventType.RESULT: lambda run, event: run._ending.use(event),
         EventType.RETRACT: _retract,
-        EventType.CUSTOM: _nothing,
         EventType.RAW: _start,
+        **dict.fromkeys(_LEFT_OUT, lambda run, event: []),
     }
     """The handler of each event. A RAW is ignored, unless it is the first event: then it is the
     START of a later version."""

@@ -7,49 +7,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
+from mobox.errors import InvalidCursor
 from mobox.events import JSON, LogEntry
-
-# Milliseconds since 1970 as ISO 8601, as `Date.toISOString` writes it; no clock is read.
-
-_DAY: Final = 24 * 60 * 60
-_LENGTHS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-
-
-def iso(ms: int) -> str:
-    """The time `ms` milliseconds after the start of 1970, in UTC."""
-    seconds, thousandths = divmod(ms, 1000)
-    days, second = divmod(seconds, _DAY)
-    minute, second = divmod(second, 60)
-    hour, minute = divmod(minute, 60)
-    return f"{_date(days)}T{hour:02}:{minute:02}:{second:02}.{thousandths:03}Z"
-
-
-@lru_cache(maxsize=16)
-def _date(days: int) -> str:
-    year = 1970 + days // 366
-    while _first_day(year + 1) <= days:
-        year += 1
-    day = days - _first_day(year)
-    is_leap = _first_day(year + 1) - _first_day(year) == 366
-    starts = list(accumulate((*_LENGTHS[:1], 28 + is_leap, *_LENGTHS[2:-1]), initial=0))
-    month = bisect_right(starts, day)
-    return f"{year:04}-{month:02}-{day - starts[month - 1] + 1:02}"
-
-
-def _first_day(year: int) -> int:
-    """How many days after the start of 1970 that year starts."""
-    return 365 * (year - 1970) + _leap_days(year - 1) - _leap_days(1969)
-
-
-def _leap_days(year: int) -> int:
-    return year // 4 - year // 100 + year // 400
-
 
 Documents = list[bytes]
 
@@ -93,19 +59,23 @@ class Numbering:
 
     def persisted(self, kind: str, **fields: JSON) -> Documents:
         """A complete event, which is in the log."""
-        document = {"type": kind, "messageId": self.message_id, **fields, **self._taken_back()}
+        document = {
+            "type": kind,
+            "messageId": self.message_id,
+            **fields,
+            **self._retracted_blocks(),
+        }
         index, frame = self._take()
         if index <= self._last_known:
             return []
         event_id = f"{self.message_id}.{self._seq}.{frame}"
         document |= {"eventIndex": index, "eventId": event_id, "timestamp": self._when.decode()}
         last = document | {"sequenceNumber": self._id, "persistenceState": "persisted"}
-        pending = (
-            [encode(document | {"persistenceState": "pending"})] if self._sends_pending else []
-        )
-        return [*pending, encode(last)]
+        if not self._sends_pending:
+            return [encode(last)]
+        return [encode(document | {"persistenceState": "pending"}), encode(last)]
 
-    def piece(self, entry: LogEntry, prefix: bytes, text: str) -> Documents:
+    def chunk_of_entry(self, entry: LogEntry, prefix: bytes, text: str) -> Documents:
         """`chunk` for an entry that is another delta of the last block."""
         index = self._next
         self._next = index + 1
@@ -119,7 +89,7 @@ class Numbering:
 
     def chunk(self, prefix: bytes, text: str, **more: JSON) -> Documents:
         """A delta of a block; `prefix` is all that the block's deltas have in common."""
-        more |= self._taken_back()
+        more |= self._retracted_blocks()
         index, frame = self._take()
         if index <= self._last_known:
             return []
@@ -138,8 +108,67 @@ class Numbering:
         self._frame += 1
         return index, self._frame
 
-    def _taken_back(self) -> dict[str, JSON]:
+    def _retracted_blocks(self) -> dict[str, JSON]:
         if not self.retracted:
             return {}
         blocks, self.retracted = self.retracted, []
         return {"retracted": blocks}
+
+
+class Place(NamedTuple):
+    """The first run of a session that a client may not have completely."""
+
+    run: int
+    """The index of the run in the session; that of the last run if the client has all events."""
+    first_event_index: int
+    """The index of this run's first event."""
+
+
+def place_of(last_event_index: int, counts: Sequence[int]) -> Place:
+    """Where a client continues; `counts` are the numbers of events of its session's runs so far.
+
+    -1 is a client that has none. An index past the last event belongs to another session.
+    """
+    starts = list(accumulate(counts, initial=0))
+    if not -1 <= last_event_index < starts[-1]:
+        raise InvalidCursor(last_event_index, starts[-1] - 1)
+    ends = enumerate(starts[1:])
+    run = next((n for n, end in ends if last_event_index + 1 < end), max(0, len(counts) - 1))
+    return Place(run, starts[run])
+
+
+_DAY: Final = 24 * 60 * 60
+_LENGTHS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def iso(ms: int) -> str:
+    """The time `ms` milliseconds after the start of 1970, as `Date.toISOString` writes it.
+
+    Computed here, because formatters import no `datetime`: it has a clock.
+    """
+    seconds, thousandths = divmod(ms, 1000)
+    days, second = divmod(seconds, _DAY)
+    minute, second = divmod(second, 60)
+    hour, minute = divmod(minute, 60)
+    return f"{_date(days)}T{hour:02}:{minute:02}:{second:02}.{thousandths:03}Z"
+
+
+@lru_cache(maxsize=16)
+def _date(days: int) -> str:
+    year = 1970 + days // 366
+    while _first_day(year + 1) <= days:
+        year += 1
+    day = days - _first_day(year)
+    is_leap = _first_day(year + 1) - _first_day(year) == 366
+    starts = list(accumulate((*_LENGTHS[:1], 28 + is_leap, *_LENGTHS[2:-1]), initial=0))
+    month = bisect_right(starts, day)
+    return f"{year:04}-{month:02}-{day - starts[month - 1] + 1:02}"
+
+
+def _first_day(year: int) -> int:
+    """How many days after the start of 1970 that year starts."""
+    return 365 * (year - 1970) + _leap_days(year - 1) - _leap_days(1969)
+
+
+def _leap_days(year: int) -> int:
+    return year // 4 - year // 100 + year // 400

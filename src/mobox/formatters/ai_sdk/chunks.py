@@ -3,18 +3,41 @@
 Rule 1: a key without a value is left out: null in an optional field ends the turn at the client.
 Rule 2: no key that its JSON parser refuses as prototype pollution leaves here.
 Rule 3: no NaN: the encoder writes null, which is legal wherever a number can be a payload.
+Rule 4: content for which the AI SDK has no part type is a data part. One with an id is replaced by
+        the next one under it; `data-usage` and `data-retract` are one each, and so is the
+        `data-todos` of each agent: their ids are fixed. A transient one reaches `onData` only.
 
 See: https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from mobox.events import JSON, DoneReason, StreamEvent
-from mobox.formatters.values import known
+from mobox.events import (
+    JSON,
+    DoneReason,
+    File,
+    InputRequest,
+    InputResponse,
+    Source,
+    State,
+    Status,
+    StepEnd,
+    StepStart,
+    StreamEvent,
+    SubagentEnd,
+    SubagentStart,
+    TodoItem,
+)
+from mobox.events.usage import Totals
+from mobox.formatters.values import address_of, link_of, plan_items, without_none
+
+Chunks = list[bytes]
 
 DONE = b"[DONE]"
 """The last document; the only one that is not JSON."""
@@ -27,7 +50,7 @@ def chunk(kind: str, payload: dict[str, JSON] | None = None, **optional: JSON) -
     """One chunk: `payload` as it is (null is a value there), `optional` without its nulls."""
     fields: dict[str, Any] = {"type": kind, **optional}
     if None in optional.values():
-        fields = known(fields)
+        fields = without_none(fields)
     if payload is not None:
         fields |= payload
     document = encode(fields)
@@ -44,14 +67,22 @@ def _is_dangerous(document: bytes) -> bool:
     return document.find(b"__proto__") >= 0 or document.find(b'"constructor"') >= 0
 
 
-def data(name: str, value: JSON, part_id: str | None = None, transient: bool = False) -> bytes:
-    """A data part; one with an id replaces the part of that id, a transient one is not kept."""
-    return chunk(f"data-{name}", payload={"data": value}, id=part_id, transient=transient or None)
-
-
 def scope(event: StreamEvent) -> dict[str, JSON]:
     """The member of `mobox` that names the emitting subagent."""
     return {"scope": list(event.scope)} if event.scope else {}
+
+
+def text_about(block_id: str, kind: str) -> dict[str, JSON]:
+    """The `mobox` metadata of a text."""
+    return {"id": block_id, "variant": kind} if kind != "answer" else {"id": block_id}
+
+
+def reasoning_about(
+    variant: str, block_id: str, scope: tuple[str, ...] = (), duration_ms: int | None = None
+) -> dict[str, JSON]:
+    """The `mobox` metadata of a thought, of status lines, or of a subagent's text."""
+    about = {"scope": list(scope) or None, "durationMs": duration_ms}
+    return {"variant": variant, "id": block_id, **without_none(about)}
 
 
 def delta_prefix(kind: str, id_name: str, block_id: str, text_name: str) -> bytes:
@@ -83,11 +114,163 @@ def _harmless_key(key: str, child: JSON, in_metadata: bool) -> str:
     return f"({key})" if is_harmful else key
 
 
-# What differs between generations of the `ai` client. Facts: docs/ai-sdk.md.
+# Data parts
+
+_OURS = {"usage", "todos", "status", "retract", "input", "subagent", "step", "file", "state"}
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_USAGE: Final = {
+    "inputTokens": "input",
+    "outputTokens": "output",
+    "cachedInputTokens": "cache_read",
+    "cacheWriteTokens": "cache_write",
+    "reasoningTokens": "reasoning",
+    "totalTokens": "total",
+    "costUsd": "cost_usd",
+    "isTotal": "is_total",
+    "durationMs": "duration_ms",
+    "numTurns": "num_turns",
+}
+"""Our names of the counts, by the AI SDK's."""
+
+
+def data(name: str, value: JSON, part_id: str | None = None, transient: bool = False) -> bytes:
+    """A data part; one with an id replaces the part of that id, a transient one is not kept."""
+    return chunk(f"data-{name}", payload={"data": value}, id=part_id, transient=transient or None)
+
+
+def todos_chunk(items: Iterable[TodoItem], owner: tuple[str, ...] = ()) -> bytes:
+    """The current plan of the run, or of the subagent with the scope `owner`."""
+    plan: dict[str, JSON] = {"items": plan_items(items)}
+    if owner:
+        plan["scope"] = list(owner)
+    return data("todos", plan, "/".join(("todos", *owner[-1:])))
+
+
+def usage_chunk(totals: Totals) -> bytes:
+    """The usage of the run."""
+    return data("usage", usage_data(totals), "usage")
+
+
+def usage_data(totals: Totals) -> dict[str, JSON]:
+    """Tokens and costs with the AI SDK's names."""
+    return without_none({name: getattr(totals, own) for name, own in _USAGE.items()})
+
+
+def step_chunk(start: StepStart, end: StepEnd | None = None) -> bytes:
+    """A task or a compaction, running or ended."""
+    about = without_none({"kind": start.kind, "name": start.name, "number": start.number})
+    return data("step", about | {"status": end.status if end else "running"}, start.id)
+
+
+def subagent_chunk(start: SubagentStart, end: SubagentEnd | None = None) -> bytes:
+    """A spawned agent, running or ended; `scope` of other parts holds its id."""
+    about = {
+        "agent": start.agent,
+        "task": start.task,
+        "background": start.background or None,
+        "status": end.status if end else "running",
+        "summary": end.summary if end else None,
+    }
+    return data("subagent", without_none(about) | scope(start), start.id)
+
+
+def request_chunk(input_request: InputRequest, response: InputResponse | None = None) -> bytes:
+    """An input request and its answer."""
+    about = {
+        "kind": input_request.kind,
+        "toolCallId": input_request.tool_call_id,
+        "prompt": input_request.prompt,
+        "schema": input_request.schema,
+        "options": input_request.options,
+        "allowed": list(input_request.allowed) or None,
+    }
+    if response is not None:
+        answer = {
+            "decision": response.decision,
+            "value": response.value,
+            "reason": response.reason,
+        }
+        about["answered"] = without_none(answer)
+    return data("input", without_none(about), input_request.id)
+
+
+def retract_chunk(blocks: Iterable[str]) -> bytes:
+    """The parts that were sent again since, by the `id` in their `mobox` metadata."""
+    return data("retract", {"ids": list(blocks)}, "retract")
+
+
+def custom_chunk(name: str, value: JSON, part_id: str | None) -> bytes:
+    """An application's own data; a reserved name gets a prefix."""
+    safe = _UNSAFE.sub("-", name) or "custom"
+    return data(f"custom-{safe}" if safe in _OURS else safe, value, part_id)
+
+
+def status_chunk(event: Status) -> bytes:
+    """A progress line as it happens."""
+    about = {"message": event.message, "kind": event.kind}
+    return data("status", about | scope(event), transient=True)
+
+
+def state_chunk(event: State) -> bytes:
+    """Shared state as it changes."""
+    return data("state", {"mode": event.mode, "value": event.value}, transient=True)
+
+
+# Sources and files
+
+
+def source_chunk(event: Source, source_id: str) -> bytes:
+    """A page or a document; `mobox.for` is the text or the tool call that it belongs to."""
+    about = {
+        "for": event.id,
+        "citedText": event.cited_text,
+        "location": event.location,
+        "file": event.file,
+        "score": event.score,
+        "confidence": event.confidence,
+    }
+    metadata = _metadata(without_none(about) | scope(event))
+    common: dict[str, JSON] = {"sourceId": source_id, "providerMetadata": metadata}
+    if (link := link_of(event)) is not None:
+        return chunk("source-url", url=link, title=event.title, **common)
+    title = event.title or event.document or event.file or event.url or "Source"
+    # The client requires a media type, and no framework sends one.
+    return chunk("source-document", mediaType="text/plain", title=title, **common)
+
+
+def file_chunk(event: File, with_metadata: bool = True) -> bytes:
+    """A file with its address or its bytes; one that only the provider can fetch is data."""
+    about = without_none({"name": event.name, "size": event.size})
+    url = address_of(event)
+    if url is None:
+        more = without_none(
+            {"mediaType": event.media_type, "fileId": event.file_id, "url": event.url or None}
+        )
+        return data("file", more | about | scope(event))
+    metadata = _metadata(about | scope(event)) if with_metadata else None
+    return chunk("file", url=url, mediaType=event.media_type, providerMetadata=metadata)
+
+
+def _metadata(mobox: dict[str, JSON]) -> dict[str, JSON] | None:
+    return {"mobox": mobox} if mobox else None
+
+
+def vendors(provider: dict[str, JSON] | None) -> dict[str, JSON]:
+    """The vendors' state in the only form that the client accepts: maps, by vendor."""
+    return {name: bag for name, bag in (provider or {}).items() if isinstance(bag, dict)}
+
+
+def message_metadata(
+    reason: DoneReason, error: str | None, totals: Totals | None, duration_ms: int | None
+) -> dict[str, JSON]:
+    """The metadata of the whole message, in the last chunk."""
+    usage = usage_data(totals) if totals is not None else None
+    about = {"reason": reason, "error": error, "usage": usage, "durationMs": duration_ms}
+    return without_none(about)
 
 
 class Profile(NamedTuple):
-    """The flags of one generation."""
+    """What differs between generations of the `ai` client; docs/ai-sdk.md has the facts."""
 
     finish_reasons: dict[DoneReason, str] | None
     """The reasons that `finish` may have; `None` where the client refuses the key."""

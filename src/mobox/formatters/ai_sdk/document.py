@@ -34,11 +34,8 @@ from mobox.events import (
 from mobox.events.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks
 from mobox.events.transcript import HeldErrors
 from mobox.events.usage import UsageTotal
-from mobox.formatters.ai_sdk.chunks import chunk
-from mobox.formatters.ai_sdk.data_parts import usage_data
+from mobox.formatters.ai_sdk.chunks import Chunks, chunk, usage_data
 from mobox.formatters.values import FAILED, error_text, failure_of
-
-Chunks = list[bytes]
 
 
 class DocumentFormatter:
@@ -78,7 +75,7 @@ class DocumentFormatter:
         return [self._start_chunk()] if begins else []
 
     def _done(self, event: Done) -> Chunks:
-        fatal, notices = self._errors.told(event.reason)
+        fatal, notices = self._errors.release(event.reason)
         lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
         failure = failure_of(event.reason, fatal)
         errors = [chunk("error", error=failure[0])] if failure is not None else []

@@ -11,29 +11,22 @@ docs/ai-sdk.md has the tables, and where the real clients differ from the docume
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
-import msgspec
-from msgspec import Struct, field
-
 from mobox.events import (
     JSON,
-    Custom,
     Done,
     DoneReason,
     Error,
     EventType,
-    File,
-    InputRequest,
     InputResponse,
     Raw,
     Result,
     Retract,
     Source,
     Start,
-    State,
     Status,
     StepEnd,
     StepStart,
@@ -46,97 +39,38 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
-    TodoCreate,
-    TodoDone,
-    TodoUpdate,
-    ToolResult,
+    TodoEvent,
     ToolUseDelta,
-    ToolUseEnd,
-    ToolUseStart,
     Usage,
 )
 from mobox.events.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES, Blocks
 from mobox.events.transcript import HeldErrors
 from mobox.events.usage import UsageTotal
-from mobox.formatters.ai_sdk import data_parts
-from mobox.formatters.ai_sdk.chunks import DEFAULT, DONE, PROFILES, chunk, encode, scope
-from mobox.formatters.ai_sdk.data_parts import Parts, file, message_metadata, source
-from mobox.formatters.ai_sdk.tools import Approvals, Tools
+from mobox.formatters.ai_sdk.chunks import (
+    DEFAULT,
+    DONE,
+    PROFILES,
+    Chunks,
+    chunk,
+    custom_chunk,
+    encode,
+    file_chunk,
+    message_metadata,
+    reasoning_about,
+    retract_chunk,
+    source_chunk,
+    state_chunk,
+    status_chunk,
+    step_chunk,
+    subagent_chunk,
+    text_about,
+    todos_chunk,
+    usage_chunk,
+)
+from mobox.formatters.ai_sdk.parts import Approvals, Parts, Steps, Tools
 from mobox.formatters.delta_fast_path import NO_FAST_PATH, DeltaFastPath, FastPath
-from mobox.formatters.pieces import tell_pieces
+from mobox.formatters.pieces import format_pieces
 from mobox.formatters.values import failure_of, profile_named
-
-# The open step of a message, and the parts that a `reset-step` would remove.
-
-Chunks = list[bytes]
-
-
-class _Chunk(Struct):
-    type: str
-    id: str | None = None
-    call: str | None = field(default=None, name="toolCallId")
-    transient: bool = False
-
-
-_decode = msgspec.json.Decoder(_Chunk).decode
-_BLOCKS = {"text-start", "reasoning-start", "tool-input-start"}
-_OTHERS = {"source-url", "source-document", "file"}
-_ADDING = tuple(f'{{"type":"{kind}'.encode() for kind in (*_BLOCKS, *_OTHERS, "data-"))
-"""Prefixes of chunks that may add a part: the type comes first."""
-
-
-class Steps:
-    """Turns of the root agent, one open at a time."""
-
-    def __init__(self) -> None:
-        self.open = False
-        self._added: set[str | None] = {None}  # before the first step nothing can be retracted
-        self._data: set[tuple[str, str]] = set()
-
-    def start(self) -> Chunks:
-        """Start another turn and end the one before it. An empty turn continues instead."""
-        if self.open and not self._added:
-            return []
-        chunks = [*self.finish(), chunk("start-step")]
-        self.open = True
-        self._added = set()
-        return chunks
-
-    def finish(self) -> Chunks:
-        """The turn ends, if one is open."""
-        if not self.open:
-            return []
-        self.open = False
-        return [chunk("finish-step")]
-
-    def reset(self) -> Chunks:
-        """Retract the parts of this step."""
-        self._added = set()
-        return [chunk("reset-step")]
-
-    def is_made_of(self, blocks: Collection[str]) -> bool:
-        """Whether these blocks are all that the step has added, so that it can be reset."""
-        return bool(self._added) and self._added <= set(blocks)
-
-    def saw(self, chunks: Chunks) -> None:
-        """Remember the parts that these chunks add at the client: blocks by id."""
-        for document in chunks:
-            if not document.startswith(_ADDING):
-                continue
-            added = _decode(document)
-            if added.type in _BLOCKS:
-                self._added.add(added.call or added.id)
-            elif added.type in _OTHERS or self._is_new_data(added):
-                self._added.add(None)
-
-    def _is_new_data(self, added: _Chunk) -> bool:
-        if not added.type.startswith("data-") or added.transient:
-            return False
-        key = (added.type, added.id or "")
-        is_new = added.id is None or key not in self._data
-        self._data.add(key)
-        return is_new
-
 
 Writer = Callable[["AISDKFormatter", Any], Chunks]
 
@@ -177,12 +111,12 @@ class AISDKFormatter(DeltaFastPath):
         kind = event.type
         turn = self._turn_to(event) if kind in _TURNS else []
         chunks = turn + self.WRITERS[kind](self, event)
-        self._steps.saw(chunks)
+        self._steps.record(chunks)
         return chunks
 
     def _fast_path_after(self, event: StreamEvent) -> FastPath:
         if isinstance(event, ToolUseDelta):
-            return event.id, ToolUseDelta, partial(tell_pieces, self._tools.prefix_of(event))
+            return event.id, ToolUseDelta, partial(format_pieces, self._tools.prefix_of(event))
         return self._fast_path_into(type(event), event.id)
 
     def _fast_path_into(self, kind: type[StreamEvent], block_id: str | None) -> FastPath:
@@ -190,13 +124,13 @@ class AISDKFormatter(DeltaFastPath):
         # An empty part may get a separator first.
         if part is None or part.delta_class is not kind or part.empty:
             return NO_FAST_PATH
-        return block_id, kind, partial(tell_pieces, part.prefix)
+        return block_id, kind, partial(format_pieces, part.prefix)
 
     def pause(self) -> Chunks:
         """The run waits for an answer: end the response, not the message."""
         self._fast_path = NO_FAST_PATH
-        chunks = [*self._approvals.open(), *self._close_parts(), *self._steps.finish()]
-        return [*chunks, self._finish("tool"), DONE]
+        closing = [*self._parts.close_all(self._ts), *self._steps.finish()]
+        return [*self._approvals.pending(), *closing, self._finish("tool"), DONE]
 
     def resume(self) -> Chunks:
         """Start a response in the middle of the message, after entries formatted unsent."""
@@ -215,20 +149,14 @@ class AISDKFormatter(DeltaFastPath):
         return chunk("start", messageId=self._message_id)
 
     def _done(self, event: Done) -> Chunks:
-        fatal, notices = self._errors.told(event.reason)
+        fatal, notices = self._errors.release(event.reason)
         lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
-        chunks = [*lines, *self._close_parts(), *self._steps.finish()]
+        chunks = [*lines, *self._parts.close_all(self._ts), *self._steps.finish()]
         error, _ = failure_of(event.reason, fatal) or (None, None)
         metadata = self._metadata(event, error)
         if error is not None:
             failed = chunk("error", errorText=error)
-            return [
-                *chunks,
-                _metadata_chunk(metadata),
-                failed,
-                self._finish(event.reason),
-                DONE,
-            ]
+            return [*chunks, _metadata_chunk(metadata), failed, self._finish(event.reason), DONE]
         if event.reason == "cancelled":
             reason = "cancelled" if self._profile.abort_reason else None
             return [*chunks, _metadata_chunk(metadata), chunk("abort", reason=reason), DONE]
@@ -258,12 +186,12 @@ class AISDKFormatter(DeltaFastPath):
         if event.kind in ("turn", "node"):  # internals of a graph or a subagent
             return []
         self._tasks[event.id] = event
-        return [data_parts.step(event)]
+        return [step_chunk(event)]
 
     def _end_step(self, event: StepEnd) -> Chunks:
         """A turn's step ends when the next one starts: tool results still belong to it."""
         task = self._tasks.pop(event.id, None)
-        return [data_parts.step(task, event)] if task is not None else []
+        return [step_chunk(task, event)] if task is not None else []
 
     @property
     def _is_amid(self) -> bool:
@@ -278,7 +206,7 @@ class AISDKFormatter(DeltaFastPath):
         if move.closed is not None and move.closed.id in self._parts:
             chunks += self._parts.close(move.closed.id, self._ts)
         if move.opened is not None and event.type in LINES:
-            about = {"variant": move.opened.block.value, "id": move.opened.id}
+            about = reasoning_about(move.opened.block.value, move.opened.id)
             chunks += self._parts.open("reasoning", ThinkingDelta, about, self._ts)
         return chunks
 
@@ -288,18 +216,18 @@ class AISDKFormatter(DeltaFastPath):
         return self._parts.write(*line) if line is not None else []
 
     def _status(self, event: Status) -> Chunks:
-        return [*self._line(event), data_parts.status(event)]
+        return [*self._line(event), status_chunk(event)]
 
-    def _todos(self, event: TodoCreate | TodoUpdate | TodoDone) -> Chunks:
-        return [*self._line(event), data_parts.todos(event.items, event.scope)]
+    def _todos(self, event: TodoEvent) -> Chunks:
+        return [*self._line(event), todos_chunk(event.items, event.scope)]
 
     def _start_subagent(self, event: SubagentStart) -> Chunks:
         self._subagents[event.id] = event
-        return [*self._line(event), data_parts.subagent(event)]
+        return [*self._line(event), subagent_chunk(event)]
 
     def _end_subagent(self, event: SubagentEnd) -> Chunks:
         start = self._subagents.get(event.id)
-        known = [data_parts.subagent(start, event)] if start is not None else []
+        known = [subagent_chunk(start, event)] if start is not None else []
         return [*self._line(event), *known]
 
     # Blocks with an id
@@ -309,7 +237,7 @@ class AISDKFormatter(DeltaFastPath):
         if event.scope:
             chunks = self._reasoning(event.id, event)
         else:
-            about = {"id": event.id} | ({"variant": event.kind} if event.kind != "answer" else {})
+            about = text_about(event.id, event.kind)
             chunks = self._parts.open("text", TextDelta, about, self._ts)
         return chunks + self._parts.write(event.id, event.content)
 
@@ -328,7 +256,7 @@ class AISDKFormatter(DeltaFastPath):
 
     def _reasoning(self, block_id: str, event: Text | Thinking) -> Chunks:
         delta_class = TextDelta if isinstance(event, Text) else ThinkingDelta
-        about = {"variant": "thinking", "id": block_id, **scope(event)}
+        about = reasoning_about("thinking", block_id, event.scope)
         return self._parts.open("reasoning", delta_class, about, self._ts)
 
     def _end_block(self, event: TextEnd | ThinkingEnd) -> Chunks:
@@ -338,25 +266,7 @@ class AISDKFormatter(DeltaFastPath):
         provider = event.provider if isinstance(event, ThinkingEnd) else None
         return self._parts.close(event.id, self._ts, provider)
 
-    def _close_parts(self) -> Chunks:
-        return self._parts.close_all(self._ts)
-
     # Tool calls and requests
-
-    def _start_tool(self, event: ToolUseStart) -> Chunks:
-        return self._tools.start(event)
-
-    def _more_input(self, event: ToolUseDelta) -> Chunks:
-        return self._tools.before(event) + self._tools.more(event)
-
-    def _end_tool(self, event: ToolUseEnd) -> Chunks:
-        return self._tools.before(event) + self._tools.end(event)
-
-    def _result(self, event: ToolResult) -> Chunks:
-        return self._tools.before(event) + self._tools.result(event)
-
-    def _request(self, event: InputRequest) -> Chunks:
-        return self._approvals.ask(event)
 
     def _response(self, event: InputResponse) -> Chunks:
         """An answer starts a step: clients that send automatically need one, or never stop."""
@@ -367,36 +277,24 @@ class AISDKFormatter(DeltaFastPath):
 
     def _source(self, event: Source) -> Chunks:
         self._sources += 1
-        return [source(event, f"source_{self._sources}")]
-
-    def _file(self, event: File) -> Chunks:
-        return [file(event, self._profile.file_metadata)]
-
-    def _state(self, event: State) -> Chunks:
-        return [data_parts.state(event)]
+        return [source_chunk(event, f"source_{self._sources}")]
 
     def _use(self, event: Usage | Result) -> Chunks:
         self._usage.add(event)
         totals = self._usage.totals
-        return [data_parts.usage(totals)] if totals is not None else []
+        return [usage_chunk(totals)] if totals is not None else []
 
     def _retract(self, event: Retract) -> Chunks:
         if self._profile.resets and self._steps.is_made_of(event.blocks):
             self._tools.forget(event.blocks)
             return self._steps.reset()
         self._retracted += event.blocks
-        return [data_parts.retract(self._retracted)]
-
-    def _custom(self, event: Custom) -> Chunks:
-        return [data_parts.custom(event.name, event.value, event.id)]
-
-    def _nothing(self, _event: StreamEvent) -> Chunks:
-        return []
+        return [retract_chunk(self._retracted)]
 
     WRITERS: ClassVar[dict[EventType, Writer]] = {
         EventType.START: _start,
         EventType.DONE: _done,
-        EventType.PAUSED: _nothing,
+        EventType.PAUSED: lambda run, event: [],
         EventType.ERROR: _error,
         EventType.STATUS: _status,
         EventType.TEXT: _text,
@@ -405,10 +303,10 @@ class AISDKFormatter(DeltaFastPath):
         EventType.THINKING: _thinking,
         EventType.THINKING_DELTA: _more,
         EventType.THINKING_END: _end_block,
-        EventType.TOOL_USE_START: _start_tool,
-        EventType.TOOL_USE_DELTA: _more_input,
-        EventType.TOOL_USE_END: _end_tool,
-        EventType.TOOL_RESULT: _result,
+        EventType.TOOL_USE_START: lambda run, event: run._tools.start(event),
+        EventType.TOOL_USE_DELTA: lambda run, event: run._tools.more(event),
+        EventType.TOOL_USE_END: lambda run, event: run._tools.end(event),
+        EventType.TOOL_RESULT: lambda run, event: run._tools.result(event),
         EventType.STEP_START: _start_step,
         EventType.STEP_END: _end_step,
         EventType.SUBAGENT_START: _start_subagent,
@@ -417,14 +315,14 @@ class AISDKFormatter(DeltaFastPath):
         EventType.TODO_UPDATE: _todos,
         EventType.TODO_DONE: _todos,
         EventType.SOURCE: _source,
-        EventType.FILE: _file,
-        EventType.STATE: _state,
-        EventType.INPUT_REQUEST: _request,
+        EventType.FILE: lambda run, event: [file_chunk(event, run._profile.file_metadata)],
+        EventType.STATE: lambda run, event: [state_chunk(event)],
+        EventType.INPUT_REQUEST: lambda run, event: run._approvals.request(event),
         EventType.INPUT_RESPONSE: _response,
         EventType.USAGE: _use,
         EventType.RESULT: _use,
         EventType.RETRACT: _retract,
-        EventType.CUSTOM: _custom,
+        EventType.CUSTOM: lambda run, event: [custom_chunk(event.name, event.value, event.id)],
         EventType.RAW: _start,
     }
     """Total over EventType. Deltas of open blocks never get here: see `_write`. A RAW is ignored,

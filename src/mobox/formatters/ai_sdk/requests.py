@@ -30,16 +30,23 @@ from mobox.events.turn import (
     PromptData,
     PromptFile,
     PromptPart,
-    PromptText,
     Request,
     UserMessage,
     submission_key,
 )
-from mobox.formatters.bodies import Id, check_key, check_storable, convert, expected
+from mobox.formatters.bodies import (
+    Id,
+    PromptWire,
+    TextPart,
+    TypedPart,
+    check_key,
+    check_storable,
+    convert,
+    expected,
+    prompt_part,
+)
 
-# The types of a request body that `requests` reads, and the meaning of each message part.
-#
-# Only fields that are used have a type: other fields are ignored and may have any value.
+# The body. Only fields that are used have a type: other fields may have any value.
 
 
 class Message(Struct, rename="camel"):
@@ -58,22 +65,7 @@ class Body(Struct, rename="camel"):
     agent: Id | None = None
 
 
-class TypedPart(Struct):
-    type: str
-
-
 # Parts of a user's message
-
-
-class PromptWire(Protocol):
-    def neutral(self) -> PromptPart: ...
-
-
-class TextPart(Struct):
-    text: str
-
-    def neutral(self) -> PromptPart:
-        return PromptText(text=self.text)
 
 
 class FilePart(Struct, rename="camel"):
@@ -312,10 +304,8 @@ def _user_message(located: _Located) -> UserMessage:
 
 
 def _prompt_part(part: _Part) -> PromptPart:
-    wire = PROMPT_PARTS.get("data-" if part.kind.startswith("data-") else part.kind)
-    if wire is None:
-        raise InvalidRequest(f"{part.path}.type", expected(PROMPT_PARTS, part.kind))
-    return convert(part.path, part.value, wire).neutral()
+    kind = "data-" if part.kind.startswith("data-") else part.kind
+    return prompt_part(part.path, part.value, kind, PROMPT_PARTS)
 
 
 def _answers(located: _Located) -> tuple[Answer, ...]:

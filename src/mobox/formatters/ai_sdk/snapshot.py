@@ -31,11 +31,33 @@ from mobox.events.message import (
     UsagePart,
 )
 from mobox.events.turn import PromptData, PromptFile, PromptPart, PromptText, UserMessage
-from mobox.formatters.ai_sdk import data_parts
-from mobox.formatters.ai_sdk.chunks import DEFAULT, PROFILES, Profile, harmless
-from mobox.formatters.ai_sdk.data_parts import file, message_metadata, source, vendors
-from mobox.formatters.ai_sdk.tools import APPROVED, INVALID_INPUT, tool_metadata
-from mobox.formatters.values import FAILED, error_of, error_text, known, profile_named
+from mobox.formatters.ai_sdk.chunks import (
+    DEFAULT,
+    PROFILES,
+    Profile,
+    custom_chunk,
+    file_chunk,
+    harmless,
+    message_metadata,
+    reasoning_about,
+    request_chunk,
+    retract_chunk,
+    source_chunk,
+    step_chunk,
+    subagent_chunk,
+    text_about,
+    todos_chunk,
+    usage_chunk,
+    vendors,
+)
+from mobox.formatters.ai_sdk.parts import (
+    APPROVED,
+    INVALID_INPUT,
+    has_data_part,
+    is_held,
+    tool_metadata,
+)
+from mobox.formatters.values import FAILED, error_of, error_text, profile_named, without_none
 
 UIPart = dict[str, JSON]
 
@@ -59,7 +81,7 @@ def ui_message(message: Message, profile: str = DEFAULT) -> dict[str, JSON]:
 def ui_user_message(message: UserMessage) -> dict[str, JSON]:
     """A user's message as their client had it."""
     ui = {"id": message.id, "role": "user", "parts": [_prompt(part) for part in message.parts]}
-    safe: dict[str, JSON] = harmless(known({**ui, "metadata": message.metadata}))
+    safe: dict[str, JSON] = harmless(without_none({**ui, "metadata": message.metadata}))
     return safe
 
 
@@ -69,9 +91,9 @@ def _prompt(part: PromptPart) -> UIPart:
             return {"type": "text", "text": text}
         case PromptFile():
             about = {"mediaType": part.media_type, "url": part.url, "filename": part.name}
-            return {"type": "file", **known(about)}
+            return {"type": "file", **without_none(about)}
         case PromptData():
-            return known({"type": f"data-{part.name}", "id": part.id, "data": part.value})
+            return without_none({"type": f"data-{part.name}", "id": part.id, "data": part.value})
 
 
 def _from_columns(message: Message) -> list[UIPart]:
@@ -96,11 +118,11 @@ class _Snapshot:
         self._answers = {
             part.request.tool_call_id: _approval(part)
             for part in message.parts
-            if isinstance(part, RequestPart) and profile.answers and self._is_approval(part)
+            if isinstance(part, RequestPart) and profile.answers and is_held(part, profile)
             if part.response is not None and part.response.decision in APPROVED
         }
         retracts = [part for part in message.parts if isinstance(part, RetractPart)]
-        self._reset = self._taken_back()
+        self._reset = self._removed_parts()
         self._retracted = [
             block for part in retracts if not self._resets(part) for block in part.blocks
         ]
@@ -110,16 +132,16 @@ class _Snapshot:
     def parts(self) -> Iterator[UIPart]:
         for number, part in enumerate(self._parts):
             if number not in self._reset:
-                yield from self.TELLERS[type(part)](self, part)
+                yield from self.BUILDERS[type(part)](self, part)
 
-    def _taken_back(self) -> set[int]:
+    def _removed_parts(self) -> set[int]:
         """The indexes of parts that a `reset-step` removes: all parts of their turn."""
-        taken_back: set[int] = set()
+        removed: set[int] = set()
         turn: list[int] = []
         requests: dict[str | None, int] = {}  # a repeated request is shown at the first one
         for number, part in enumerate(self._parts):
             if isinstance(part, RetractPart) and self._resets(part):
-                taken_back.update(turn)
+                removed.update(turn)
                 turn = []
             elif isinstance(part, TurnPart):
                 turn = []
@@ -129,41 +151,26 @@ class _Snapshot:
                 or requests.setdefault(part.request.id, number) in (number, *turn)
             ):
                 turn.append(number)
-        return taken_back
+        return removed
 
     def _resets(self, part: RetractPart) -> bool:
         return part.whole_turn and self._profile.resets
-
-    def _is_approval(self, part: RequestPart) -> bool:
-        return part.approval and self._profile.approvals
 
     # Blocks and tools
 
     def _text(self, part: TextPart) -> list[UIPart]:
         if part.scope:
             return self._thought(part, "thinking")
-        about = {"id": part.id, **({"variant": part.kind} if part.kind != "answer" else {})}
         state = "done" if part.ended else "streaming"
-        metadata = {"mobox": about}
+        metadata = {"mobox": text_about(part.id, part.kind)}
         return [{"type": "text", "text": part.text, "state": state, "providerMetadata": metadata}]
-
-    def _thinking(self, part: ThinkingPart) -> list[UIPart]:
-        return self._thought(part, "thinking", part.provider)
-
-    def _processing(self, part: ProcessingPart) -> list[UIPart]:
-        return self._thought(part, "processing")
 
     def _thought(
         self, part: BlockPart, variant: str, provider: dict[str, JSON] | None = None
     ) -> list[UIPart]:
-        about = {
-            "variant": variant,
-            "id": part.id,
-            "scope": list(part.scope) or None,
-            "durationMs": part.duration_ms,
-        }
+        about = reasoning_about(variant, part.id, part.scope, part.duration_ms)
         state = "done" if part.ended else "streaming"
-        return [{"id": part.id, **_reasoning(part.text, known(about), provider, state)}]
+        return [{"id": part.id, **_reasoning(part.text, about, provider, state)}]
 
     def _tool(self, part: ToolPart) -> list[UIPart]:
         ui = {
@@ -175,7 +182,7 @@ class _Snapshot:
         state, fields = self._tool_state(part)
         if part.id in self._answers:
             fields["approval"] = self._answers[part.id]
-        return [known(ui) | {"state": state} | fields | self._tool_metadata(part)]
+        return [without_none(ui) | {"state": state} | fields | self._tool_metadata(part)]
 
     def _tool_metadata(self, part: ToolPart) -> UIPart:
         metadata = tool_metadata(part.kind, part.display, part.scope)
@@ -207,54 +214,36 @@ class _Snapshot:
 
     def _source(self, part: SourcePart) -> list[UIPart]:
         self._sources += 1
-        return [_at_rest(source(part.source, f"source_{self._sources}"))]
+        return [_at_rest(source_chunk(part.source, f"source_{self._sources}"))]
 
     def _file(self, part: FilePart) -> list[UIPart]:
-        return [_at_rest(file(part.file, self._profile.file_metadata))]
-
-    def _todos(self, part: TodosPart) -> list[UIPart]:
-        return [_at_rest(data_parts.todos(part.items, part.scope))]
-
-    def _usage(self, part: UsagePart) -> list[UIPart]:
-        return [_at_rest(data_parts.usage(part.totals))]
-
-    def _turn(self, _part: TurnPart) -> list[UIPart]:
-        return [_STEP]
-
-    def _step(self, part: StepPart) -> list[UIPart]:
-        return [_at_rest(data_parts.step(part.start, part.end))]
-
-    def _subagent(self, part: SubagentPart) -> list[UIPart]:
-        return [_at_rest(data_parts.subagent(part.start, part.end))]
+        return [_at_rest(file_chunk(part.file, self._profile.file_metadata))]
 
     def _request(self, part: RequestPart) -> list[UIPart]:
-        if self._is_approval(part) and not part.has_part:
+        if not has_data_part(part, self._profile):
             return []
-        return [_at_rest(data_parts.request(part.request, part.response))]
+        return [_at_rest(request_chunk(part.request, part.response))]
 
     def _retract(self, part: RetractPart) -> list[UIPart]:
         if part is not self._first_retract:
             return []
-        return [_at_rest(data_parts.retract(self._retracted))]
+        return [_at_rest(retract_chunk(self._retracted))]
 
-    def _custom(self, part: CustomPart) -> list[UIPart]:
-        return [_at_rest(data_parts.custom(part.name, part.value, part.id))]
-
-    TELLERS: ClassVar[dict[type, Callable[[_Snapshot, Any], list[UIPart]]]] = {
+    BUILDERS: ClassVar[dict[type, Callable[[_Snapshot, Any], list[UIPart]]]] = {
         TextPart: _text,
-        ThinkingPart: _thinking,
-        ProcessingPart: _processing,
+        ThinkingPart: lambda run, part: run._thought(part, "thinking", part.provider),
+        ProcessingPart: lambda run, part: run._thought(part, "processing"),
         ToolPart: _tool,
         SourcePart: _source,
         FilePart: _file,
-        TodosPart: _todos,
-        UsagePart: _usage,
-        TurnPart: _turn,
-        StepPart: _step,
-        SubagentPart: _subagent,
+        TodosPart: lambda run, part: [_at_rest(todos_chunk(part.items, part.scope))],
+        UsagePart: lambda run, part: [_at_rest(usage_chunk(part.totals))],
+        TurnPart: lambda run, part: [_STEP],
+        StepPart: lambda run, part: [_at_rest(step_chunk(part.start, part.end))],
+        SubagentPart: lambda run, part: [_at_rest(subagent_chunk(part.start, part.end))],
         RequestPart: _request,
         RetractPart: _retract,
-        CustomPart: _custom,
+        CustomPart: lambda run, part: [_at_rest(custom_chunk(part.name, part.value, part.id))],
     }
 
 
@@ -287,11 +276,11 @@ def _reasoning(
 
 def _approval(part: RequestPart) -> UIPart:
     assert part.response is not None  # only answered requests get here
-    words = {"requestReason": part.request.prompt, "reason": part.response.words}
+    words = {"requestReason": part.request.prompt, "reason": part.response.comment}
     return {
         "id": part.request.id,
         "approved": APPROVED[part.response.decision],
-        **known(words),
+        **without_none(words),
     }
 
 

@@ -11,7 +11,8 @@ docs/panes.md has the tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Final
 
 from mobox.events import (
@@ -41,12 +42,7 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
-    TodoCreate,
-    TodoDone,
-    TodoUpdate,
-    ToolResult,
-    ToolUseDelta,
-    ToolUseEnd,
+    TodoEvent,
     ToolUseStart,
 )
 from mobox.events.blocks import BETWEEN_THOUGHTS, line_of
@@ -58,34 +54,11 @@ from mobox.formatters.panes.messages import (
     Documents,
     Message,
     Messages,
-    checklist,
-    fenced,
     shown,
 )
-from mobox.formatters.values import address_of, error_of, known, link_of, profile_named
+from mobox.formatters.values import address_of, error_of, link_of, profile_named, without_none
 
-# Metadata of files and sources for the panes.
-
-
-def link_about(event: Source) -> dict[str, JSON]:
-    """Fields of a source, beside its name."""
-    return {"title": "🔗 Source", "url": link_of(event), "cited_text": event.cited_text}
-
-
-def file_about(event: File) -> dict[str, JSON]:
-    """Fields of a file, beside its name."""
-    is_image = event.media_type.startswith("image/")
-    return {
-        "title": "🖼️ Output Image" if is_image else "📎 Output File",
-        "media_type": event.media_type,
-        "url": address_of(event),
-        "file_id": event.file_id,
-    }
-
-
-# Input requests: a message in the chat that stays pending until the answer.
-
-_WORDS: Final = {
+_PROMPTS: Final = {
     "approval": "Allow this action?",
     "question": "A question",
     "input": "Input is needed",
@@ -95,13 +68,13 @@ _WORDS: Final = {
 
 
 class Requests:
-    """The requests without an answer."""
+    """The input requests: each is a message in the chat that stays pending until the answer."""
 
     def __init__(self, messages: Messages) -> None:
         self._messages = messages
         self._open: dict[str | None, Message] = {}
 
-    def ask(self, event: InputRequest) -> Documents:
+    def request(self, event: InputRequest) -> Documents:
         """Send a request; an answer must name its `request.id`."""
         request: dict[str, JSON] = {
             "id": event.id,
@@ -113,10 +86,10 @@ class Requests:
         }
         again = self._messages.done(self._open[event.id]) if event.id in self._open else []
         message = self._messages.new(
-            "chat", scope=event.scope, title="❓ Asked", request=known(request)
+            "chat", scope=event.scope, title="❓ Asked", request=without_none(request)
         )
         self._open[event.id] = message
-        return again + self._messages.pending(message, event.prompt or _WORDS[event.kind])
+        return again + self._messages.pending(message, event.prompt or _PROMPTS[event.kind])
 
     def answer(self, event: InputResponse) -> Documents:
         """Send the answer."""
@@ -124,11 +97,11 @@ class Requests:
         if message is None:
             return []
         has_value = event.decision in ("edited", "answered")
-        message.about |= known(
+        message.about |= without_none(
             {
                 "decision": event.decision,
                 "value": event.value if has_value else None,
-                "reason": event.words,
+                "reason": event.comment,
             }
         )
         return self._messages.done(message)
@@ -136,6 +109,7 @@ class Requests:
 
 Writer = Callable[["PanesFormatter", Any], Documents]
 
+_BOXES: Final = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
 _ANSWERED: Final[frozenset[DoneReason]] = frozenset({"stop", "max_turns"})
 """The ends of a run whose last text is its final answer."""
 
@@ -177,15 +151,15 @@ class PanesFormatter:
         first, self._has_started = not self._has_started, True
         if not first or not event.prompt_preview:
             return []
-        return self._messages.say("chat", event.prompt_preview, role="user")
+        return self._messages.write("chat", event.prompt_preview, role="user")
 
     def _done(self, event: Done) -> Documents:
         documents = [*self._messages.close_all(), *self._final_answer(event)]
         if event.reason in FAILURES and not self._error_is_sent:
             words = error_of(event.reason, None) or ""
-            documents += self._messages.say(self._policy.errors, words, title=ERROR)
+            documents += self._messages.write(self._policy.errors, words, title=ERROR)
         ended: dict[str, JSON] = {"title": "🏁 Finished", "reason": event.reason}
-        return documents + self._messages.say("terminal", f"Finished: {event.reason}", **ended)
+        return documents + self._messages.write("terminal", f"Finished: {event.reason}", **ended)
 
     def _final_answer(self, event: Done) -> Documents:
         """The last text once more, as the final answer."""
@@ -193,16 +167,16 @@ class PanesFormatter:
             return []
         final: dict[str, JSON] = {"event_type": "action_output", "is_final_answer": True}
         if self._answer is None:
-            return self._messages.say("chat", self._result, **final) if self._result else []
+            return self._messages.write("chat", self._result, **final) if self._result else []
         message = self._answer[1]
         message.about |= final
         return self._messages.done(message)
 
     def _error(self, event: Error) -> Documents:
         self._error_is_sent = True
-        documents = self._messages.say(self._policy.errors, event.message, title=ERROR)
+        documents = self._messages.write(self._policy.errors, event.message, title=ERROR)
         if event.stderr_tail:
-            documents += self._messages.say("terminal", event.stderr_tail, title="📄 stderr")
+            documents += self._messages.write("terminal", event.stderr_tail, title="📄 stderr")
         return documents
 
     def _step(self, event: StepStart) -> Documents:
@@ -213,7 +187,7 @@ class PanesFormatter:
 
     def _status(self, event: Status) -> Documents:
         if event.kind != "progress":
-            return self._messages.say("terminal", event.message)
+            return self._messages.write("terminal", event.message)
         if self._progress is None:  # frequent: each replaces the one before
             self._progress = self._messages.new("terminal", title="⏳ Progress")
         return self._messages.done(self._progress, event.message)
@@ -221,7 +195,7 @@ class PanesFormatter:
     def _raw(self, event: Raw) -> Documents:
         if not self._policy.raw:
             return []
-        return self._messages.say("terminal", shown(event.raw), title="❔ Not understood")
+        return self._messages.write("terminal", shown(event.raw), title="❔ Not understood")
 
     # Blocks
 
@@ -262,8 +236,10 @@ class PanesFormatter:
         about: dict[str, JSON] = {"title": "🐍 Python", "language": "python", "copy_of": text.id}
         return [
             document
-            for code in fenced(text.content)
-            for document in self._messages.say("webide", code, event.id, scope=event.scope, **about)
+            for code in _fenced(text.content)
+            for document in self._messages.write(
+                "webide", code, event.id, scope=event.scope, **about
+            )
         ]
 
     def _end_thinking(self, event: ThinkingEnd) -> Documents:
@@ -285,54 +261,45 @@ class PanesFormatter:
             self._answer = None  # text before a call is not the answer
         return self._calls.start(event)
 
-    def _more_input(self, event: ToolUseDelta) -> Documents:
-        return self._calls.more(event)
-
-    def _end_tool(self, event: ToolUseEnd) -> Documents:
-        return self._calls.end(event)
-
-    def _tool_result(self, event: ToolResult) -> Documents:
-        return self._calls.result(event)
-
-    def _request(self, event: InputRequest) -> Documents:
-        return self._requests.ask(event)
-
-    def _response(self, event: InputResponse) -> Documents:
-        return self._requests.answer(event)
-
     # Other content
 
-    def _todo(self, event: TodoCreate | TodoUpdate | TodoDone) -> Documents:
+    def _todo(self, event: TodoEvent) -> Documents:
         plan = self._todos.get(event.scope)
         if plan is None:
             plan = self._messages.new("chat", title="📋 Plan", scope=event.scope)
             self._todos[event.scope] = plan
-        return self._messages.done(plan, checklist(event.items))
+        lines = [f"- {_BOXES[item.status]} {item.content}" for item in event.items]
+        return self._messages.done(plan, "\n".join(lines))
 
     def _subagent(self, event: SubagentStart | SubagentEnd) -> Documents:
         about: dict[str, JSON] = {"title": f"🤖 {event.agent or 'agent'}", "tool_id": event.id}
-        return self._messages.say("chat", line_of(event), scope=event.scope, **about)
+        return self._messages.write("chat", line_of(event), scope=event.scope, **about)
 
     def _source(self, event: Source) -> Documents:
         found = event.title or event.url or event.document or event.file or ""
-        return self._messages.say("chat", found, scope=event.scope, **link_about(event))
+        about: dict[str, JSON] = {"url": link_of(event), "cited_text": event.cited_text}
+        return self._messages.write("chat", found, scope=event.scope, title="🔗 Source", **about)
 
     def _file(self, event: File) -> Documents:
         component: Component = "webide" if self._calls.is_code(event.id) else "chat"
         name = event.name or event.file_id or event.media_type
-        return self._messages.say(component, name, scope=event.scope, **file_about(event))
+        is_image = event.media_type.startswith("image/")
+        about: dict[str, JSON] = {
+            "title": "🖼️ Output Image" if is_image else "📎 Output File",
+            "media_type": event.media_type,
+            "url": address_of(event),
+            "file_id": event.file_id,
+        }
+        return self._messages.write(component, name, scope=event.scope, **about)
 
     def _stats(self, event: Result) -> Documents:
         self._result = None if event.is_error else event.text
         return []
 
-    def _nothing(self, _event: StreamEvent) -> Documents:
-        return []
-
     WRITERS: ClassVar[dict[EventType, Writer]] = {
         EventType.START: _start,
         EventType.DONE: _done,
-        EventType.PAUSED: _nothing,
+        EventType.PAUSED: lambda run, event: [],
         EventType.ERROR: _error,
         EventType.STATUS: _status,
         EventType.TEXT: _text,
@@ -342,11 +309,11 @@ class PanesFormatter:
         EventType.THINKING_DELTA: _more,
         EventType.THINKING_END: _end_thinking,
         EventType.TOOL_USE_START: _start_tool,
-        EventType.TOOL_USE_DELTA: _more_input,
-        EventType.TOOL_USE_END: _end_tool,
-        EventType.TOOL_RESULT: _tool_result,
+        EventType.TOOL_USE_DELTA: lambda run, event: run._calls.more(event),
+        EventType.TOOL_USE_END: lambda run, event: run._calls.end(event),
+        EventType.TOOL_RESULT: lambda run, event: run._calls.result(event),
         EventType.STEP_START: _step,
-        EventType.STEP_END: _nothing,
+        EventType.STEP_END: lambda run, event: [],
         EventType.SUBAGENT_START: _subagent,
         EventType.SUBAGENT_END: _subagent,
         EventType.TODO_CREATE: _todo,
@@ -354,13 +321,30 @@ class PanesFormatter:
         EventType.TODO_DONE: _todo,
         EventType.SOURCE: _source,
         EventType.FILE: _file,
-        EventType.STATE: _nothing,
-        EventType.INPUT_REQUEST: _request,
-        EventType.INPUT_RESPONSE: _response,
-        EventType.USAGE: _nothing,
+        EventType.STATE: lambda run, event: [],
+        EventType.INPUT_REQUEST: lambda run, event: run._requests.request(event),
+        EventType.INPUT_RESPONSE: lambda run, event: run._requests.answer(event),
+        EventType.USAGE: lambda run, event: [],
         EventType.RESULT: _stats,
         EventType.RETRACT: _retract,
-        EventType.CUSTOM: _nothing,
+        EventType.CUSTOM: lambda run, event: [],
         EventType.RAW: _raw,
     }
     """The handler of each event; total over EventType."""
+
+
+_OPENING: Final = re.compile(r" {0,3}```(?:python|py)[0-9]?\b", re.IGNORECASE)
+_CLOSING: Final = re.compile(r" {0,3}```\s*")
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """The Python code in a text: closed fences that are marked as Python."""
+    code: list[str] | None = None
+    for line in text.splitlines(keepends=True):
+        if code is None:
+            code = [] if _OPENING.match(line) else None
+        elif _CLOSING.fullmatch(line):
+            yield "".join(code)
+            code = None
+        else:
+            code.append(line)
