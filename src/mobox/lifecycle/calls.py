@@ -92,11 +92,6 @@ class Calls:
             call.deltas.append(event.delta)
             yield named(event, call.name)
 
-    def input_of(self, name: str | None) -> list[str] | None:
-        """The deltas of an input that is still streamed; `None` if it ended or ids are renamed."""
-        call = self._calls.get(name)
-        return call.deltas if call is not None and not call.ended and not self.latest else None
-
     def end(self, event: ToolUseEnd) -> Iterator[StreamEvent]:
         """The input is complete; nothing if it was already."""
         call = yield from self._call_of(event.id, event.scope)

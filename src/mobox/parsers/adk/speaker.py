@@ -16,9 +16,6 @@ from mobox.events import (
     Retract,
     StepEnd,
     StepStart,
-    StreamEvent,
-    TextDelta,
-    ThinkingDelta,
 )
 from mobox.parsers.adk import wire
 from mobox.parsers.gemini import wire as parts_wire
@@ -52,13 +49,6 @@ class Speaker:
             events += self.content.part(part) if not self._is_known(part) else []
             self._note(part)
         return events
-
-    def more(self, block: str, words: str, thought: bool) -> StreamEvent:
-        """A delta of the open block."""
-        if thought:
-            return ThinkingDelta(id=block, scope=self._scope, delta=words)
-        self._pieces.append(words)
-        return TextDelta(id=block, scope=self._scope, delta=words)
 
     def whole(self, event: wire.Event, parts: list[Part]) -> Events:
         """A complete turn."""

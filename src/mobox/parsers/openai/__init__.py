@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-import msgspec
-
 from mobox.errors import NotJson, NotUnderstood
-from mobox.events import JSON, Events, Paused, Raw, Start, StreamEvent, json_text
-from mobox.events.json_text import SHORT
+from mobox.events import JSON, Events, Paused, Raw, Start, json_text
 from mobox.parsers import EventParser
 from mobox.parsers.formats import Format, having, kinds, prefixed
 from mobox.parsers.openai.agents import Agents
 from mobox.parsers.openai.chat import Chat
-from mobox.parsers.openai.delta_fast_path import FastPath
 from mobox.parsers.openai.responses import Responses
 from mobox.parsers.openai.wire import Names
 from mobox.parsers.values import TOLD_BEFORE, class_of, is_raised
@@ -72,16 +68,6 @@ class OpenAIParser(EventParser):
         self._responses = Responses(names)
         self._agents = Agents(self.framework, names, self._responses)
         self._started = False
-        self._fast_path: FastPath | None = None  # for deltas that continue the last block
-
-    def more(self, line: bytes) -> StreamEvent | None:
-        fast_path = self._fast_path
-        if fast_path is None or not (len(line) <= SHORT or json_text.is_shallow(line)):
-            return None
-        try:
-            return fast_path(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return None
 
     def feed(self, raw: JSON) -> Events:
         if type(raw) is dict and is_raised(raw):
@@ -89,7 +75,6 @@ class OpenAIParser(EventParser):
         return super().feed(raw)
 
     def read(self, raw: JSON) -> Events:
-        self._fast_path = None
         if not isinstance(raw, dict):
             raise NotUnderstood
         kind = raw.get("type")
@@ -118,12 +103,10 @@ class OpenAIParser(EventParser):
 
     def _read_chat(self, raw: dict[str, JSON]) -> Events:
         events = self._chat.read(raw)
-        self._fast_path = self._chat.stretch
         return [*self._start(self._chat.model), *events] if events else []
 
     def _read_response(self, raw: dict[str, JSON]) -> Events:
         events = self._responses.read(raw)
-        self._fast_path = self._responses.stretch(raw, wrapped=False)
         waiting = tuple(self._responses.items.approvals)
         if waiting and raw["type"] == "response.completed":
             events.append(Paused(request_ids=waiting))
@@ -131,10 +114,7 @@ class OpenAIParser(EventParser):
 
     def _read_agents(self, raw: dict[str, JSON]) -> Events:
         self._started = True  # the SDK names the agent
-        events = self._agents.read(raw)
-        if raw.get("type") == "raw_response_event":
-            self._fast_path = self._responses.stretch(raw["data"], wrapped=True)
-        return events
+        return self._agents.read(raw)
 
     def _start(self, model: str | None) -> Events:
         if self._started:
@@ -144,7 +124,6 @@ class OpenAIParser(EventParser):
 
     def _raised(self, raw: dict[str, JSON], error_events: Events) -> Events:
         """An exception left the SDK: the current response is interrupted."""
-        self._fast_path = None
         name = class_of(raw)
         known = self._agents.started and self._agents.has_failed
         self._chat.break_off()

@@ -40,7 +40,6 @@ from mobox.events import (
 )
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.chat_calls import ChatCalls
-from mobox.parsers.openai.delta_fast_path import FastPath, of_words
 from mobox.parsers.openai.parts import Extras
 from mobox.parsers.openai.token_usage import VENDOR, done_of, error_of, used
 from mobox.parsers.openai.wire import Names
@@ -53,8 +52,6 @@ class Chat:
     """The messages of one run, one after the other."""
 
     def __init__(self, names: Names) -> None:
-        self.stretch: FastPath | None = None
-        """The fast path for deltas that continue the last block."""
         self._names = names
         self._message: str | None = None
         self._chunk_id: str | None = None
@@ -85,7 +82,6 @@ class Chat:
 
     def read(self, raw: dict[str, JSON]) -> Events:
         """Parse one chunk."""
-        self.stretch = None
         chunk = convert(raw, wire.Chunk)
         self._model = chunk.model or self._model
         events: Events = []
@@ -109,7 +105,6 @@ class Chat:
 
     def break_off(self) -> None:
         """The message was interrupted; the next one sends it again."""
-        self.stretch = None
         self._broken = True
 
     def close(self) -> Events:
@@ -171,7 +166,7 @@ class Chat:
     def _end(self) -> Events:
         provider = {VENDOR: self._ending} if self._ending else None
         end = StepEnd(id=self._message, reason=self._finish, provider=provider)
-        self._ending, self.stretch = {}, None
+        self._ending = {}
         ends = [*self._extras.end_audio(self._message), *self._turn(None), *self._calls.end()]
         return [*ends, end]
 
@@ -211,9 +206,7 @@ class Chat:
 
     def _content(self, content: str | list[JSON], _delta: wire.Delta) -> Events:
         if isinstance(content, str):
-            events = self._add_text(content)
-            self.stretch = of_words("content", self._name())
-            return events
+            return self._add_text(content)
         return [event for part in content for event in or_raw(partial(self._part, part), part)]
 
     def _part(self, part: JSON) -> Events:
@@ -234,19 +227,14 @@ class Chat:
         return [*self._block(Text, kind="refusal"), TextDelta(id=self._name(), delta=text)]
 
     def _reasoning_content(self, text: str, _delta: wire.Delta) -> Events:
-        return self._reason("reasoning_content", text)
+        return self._think(text)
 
     def _reasoning(self, text: JSON, delta: wire.Delta) -> Events:
         if delta.reasoning_content:  # a duplicate
             return []
         if not isinstance(text, str):
             return [Raw(raw=text, source="reasoning that is no text")]
-        return self._reason("reasoning", text)
-
-    def _reason(self, field: str, text: str) -> Events:
-        events = self._think(text)
-        self.stretch = of_words(field, self._name())
-        return events
+        return self._think(text)
 
     def _details(self, details: list[dict[str, JSON]], delta: wire.Delta) -> Events:
         """The details of a thought; their text, unless it was in another field."""
@@ -257,7 +245,6 @@ class Chat:
         if more:
             events += self._block(Thinking)
             self._thought += more
-        self.stretch = None
         return events
 
     # The rest
@@ -266,7 +253,6 @@ class Chat:
         events = [*self._turn(None)]
         for piece in pieces:
             events += self._calls.add(piece)
-        self.stretch = self._calls.stretch
         self._blocks += [e.id for e in events if e.type == "tool_use_start" and e.id]
         return events
 

@@ -13,7 +13,6 @@ from mobox.events import (
 )
 from mobox.events.names import input_of
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.delta_fast_path import FastPath, of_call
 from mobox.parsers.openai.wire import Names
 from mobox.parsers.tool_kinds import kind_of
 
@@ -66,7 +65,6 @@ class ChatCalls:
         self._last = 0
         self.any = False
         """The message has called a tool of the caller."""
-        self.stretch: FastPath | None = None
 
     def begin(self) -> None:
         """Another message: its indexes restart."""
@@ -82,14 +80,13 @@ class ChatCalls:
             ends = call.end() if call is not None else []
             call = self._calls[index] = _Call(piece.id or self._names.fresh("call"), piece.id)
             self.any = True
-        return [*ends, *self._more(call, index, piece)]
+        return [*ends, *self._more(call, piece)]
 
-    def _more(self, call: _Call, index: int, piece: wire.CallPiece) -> Events:
+    def _more(self, call: _Call, piece: wire.CallPiece) -> Events:
         name, text = _name_and_input(piece)
         call.name = call.name or name
         call.kind = "custom" if piece.custom is not None else call.kind
         before = call.start() if call.name is not None and not call.started else []
-        self.stretch = of_call(index, call.id, call.pieces) if call.name is not None else None
         if not text:
             return before
         if call.started:
@@ -109,7 +106,6 @@ class ChatCalls:
     def end(self) -> Events:
         """The message ended: end the inputs of its calls."""
         calls, self._calls = list(self._calls.values()), {}
-        self.stretch = None
         return [event for call in calls for event in call.end()]
 
     def begin_held(self) -> Events:

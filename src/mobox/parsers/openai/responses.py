@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from msgspec import convert
 
@@ -26,13 +26,9 @@ from mobox.events import (
     Status,
     StepEnd,
     StepStart,
-    TextDelta,
-    ThinkingDelta,
-    ToolUseDelta,
 )
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.chat_calls import json_of
-from mobox.parsers.openai.delta_fast_path import FastPath, of_event
 from mobox.parsers.openai.items import Items
 from mobox.parsers.openai.parts import SOUND, Place, joined_sound
 from mobox.parsers.openai.token_usage import done_of, error_of, used
@@ -58,14 +54,11 @@ class Deltas:
 
     def __init__(self, items: Items, scope: tuple[str, ...]) -> None:
         self.items = items
-        self.place: tuple[Any, str] | None = None
-        """The block of the last delta: the class of its events, and its id."""
         self._scope = scope
         self._sound: list[str] = []
 
     def read(self, event: wire.Event) -> Events:
         """Parse an event whose type is in the table."""
-        self.place = None
         return self.EVENTS[event.type](self, event)
 
     # Items
@@ -113,11 +106,7 @@ class Deltas:
         words, item = _words(event), self.items.find(event, kind)
         if not words:
             return self.items.parts.open(item, place)
-        events = self.items.parts.say(item, place, words)
-        event_class = ThinkingDelta if kind == "reasoning" else TextDelta
-        if not item.parts[place].ended:
-            self.place = (event_class, item.parts[place].id)
-        return events
+        return self.items.parts.say(item, place, words)
 
     def _text_done(self, event: wire.Event) -> Events:
         """The text is complete; the part ends later, maybe after its annotations."""
@@ -155,10 +144,7 @@ class Deltas:
     def _arguments(self, event: wire.Event) -> Events:
         kind = "mcp_call" if event.type.startswith("response.mcp") else "function_call"
         item = self.items.find(event, kind)
-        events = self.items.add_input(item, _words(event))
-        if events:
-            self.place = (ToolUseDelta, item.call)
-        return events
+        return self.items.add_input(item, _words(event))
 
     def _plain_input(self, event: wire.Event) -> Events:
         item = self.items.find(event, _PLAIN[event.type])
@@ -333,22 +319,12 @@ class Responses:
 
     def read(self, raw: dict[str, JSON]) -> Events:
         """Parse one event."""
-        self._deltas.place = None
         event = convert(raw, wire.Event)
         if event.type in Deltas.EVENTS:
             return self._deltas.read(event)
         if event.type not in self.EVENTS:
             raise NotUnderstood(event.type)
         return self.EVENTS[event.type](self, event)
-
-    def stretch(self, raw: dict[str, JSON], *, wrapped: bool) -> FastPath | None:
-        """The fast path for lines like this one, which was just parsed."""
-        if self._deltas.place is None or self._scope:
-            return None
-        event_class, name = self._deltas.place
-        places = ("output_index", "content_index", "summary_index")
-        index, content, summary = (raw.get(place) for place in places)
-        return of_event((raw["type"], index, content, summary), event_class, name, wrapped)
 
     def whole(self, item: dict[str, JSON]) -> Events:
         """Parse an item that was not streamed."""
