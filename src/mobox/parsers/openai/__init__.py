@@ -131,7 +131,7 @@ class OpenAIParser(EventParser):
         if self._agents.started and name is not None:
             return [*events, self._agents.raised(name)]
         if not self._agents.started:
-            self._responses.break_off()
+            self._responses.failed = True  # the next response sends it again
         return events
 
     def _simplified(self, kind: str, raw: dict[str, JSON]) -> Events:

@@ -163,7 +163,7 @@ class Agents:
         """An item of a response: it is new only if the response was not streamed."""
         if self._streams:
             return []
-        return self._of(scope).whole(_object(item.raw_item, "raw_item"))
+        return self._of(scope).items.finish(None, _object(item.raw_item, "raw_item"))
 
     def _tool_call(self, item: wire.RunItem, scope: Scope) -> Events:
         events = self._repeated(item, scope)

@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec import Struct
 
-from mobox.events import (
-    UNKNOWN_TOOL,
-    Events,
-    ToolUseDelta,
-    ToolUseEnd,
-    ToolUseStart,
-)
+from mobox.events import UNKNOWN_TOOL, Events, ToolUseDelta, ToolUseEnd, ToolUseStart
 from mobox.events.names import input_of
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.wire import Names
 from mobox.parsers.tool_kinds import kind_of
 
 
-class _Call:
-    __slots__ = ("given_id", "id", "kind", "name", "pieces", "started")
-
-    def __init__(self, name: str, given_id: str | None) -> None:
-        self.id = name
-        self.given_id = given_id
-        self.name: str | None = None
-        self.kind: str = "function"
-        self.pieces: list[str] = []
-        self.started = False
+class _Call(Struct):
+    id: str
+    given_id: str | None
+    name: str | None = None
+    kind: str = "function"
+    pieces: list[str] = []
+    started: bool = False
 
     def start(self) -> Events:
         """Start, and emit the deltas that came before the call had a name."""
         self.started = True
         name = self.name or UNKNOWN_TOOL
         kind = kind_of(name)
-        if kind == "function" and self.kind == "custom":
-            kind = "custom"
-        start = ToolUseStart(id=self.id, name=name, kind=kind)
-        pieces, self.pieces[:] = self.pieces[:], []
+        is_custom = kind == "function" and self.kind == "custom"
+        start = ToolUseStart(id=self.id, name=name, kind="custom" if is_custom else kind)
+        pieces, self.pieces = self.pieces, []
         return [start, *(self.say(piece) for piece in pieces)]
 
     def say(self, piece: str) -> ToolUseDelta:
@@ -51,9 +42,8 @@ class _Call:
         """The input is complete."""
         before = [] if self.started else self.start()
         text = "".join(self.pieces)
-        if self.kind == "custom":
-            return [*before, ToolUseEnd(id=self.id, input=text)]
-        return [*before, input_of(self.id, text)]
+        is_text = self.kind == "custom"
+        return [*before, ToolUseEnd(id=self.id, input=text) if is_text else input_of(self.id, text)]
 
 
 class ChatCalls:
