@@ -81,8 +81,10 @@ class Recorder:
     def parse(self, data: bytes) -> Iterator[tuple[Item, Events]]:
         """The lines that these bytes complete, each with its events for the log."""
         for item in self._lines.split(data):
-            parsed = self._parser.feed_line(item) if isinstance(item, bytes) else [item]
-            yield item, self._repair(parsed)
+            if isinstance(item, bytes):
+                yield item, self._repair(self._parser.feed_line(item))
+            else:
+                yield item, self._repair([item])
 
     def finish_execution(self) -> Events:
         """The events that the parser adds after the last line (`parse(END)` completes that)."""

@@ -25,8 +25,6 @@ from mobox.parsers.formats import Format, having
 from mobox.parsers.gemini import camel
 from mobox.parsers.values import TOLD_BEFORE, is_raised, raised
 
-# The formats of ADK's lines.
-
 FORMATS: tuple[Format, ...] = (
     Format(
         "ADK's events",

@@ -79,10 +79,11 @@ class Speaker:
         self.content.begin(self._turn)
         self._pieces.clear()
         self._streamed.clear()
-        step = StepStart(
-            id=self._turn, scope=self._scope, kind="turn", name=self._name, number=self._turns
-        )
-        return [step]
+        return [
+            StepStart(
+                id=self._turn, scope=self._scope, kind="turn", name=self._name, number=self._turns
+            )
+        ]
 
     def _end(self, event: wire.Event) -> Events:
         ends = self.content.leave()
@@ -101,9 +102,8 @@ class Speaker:
             self._pieces.append(str(part["text"]))
 
     def _was_streamed(self, part: Part) -> bool:
-        return self._is_known(part) if "functionCall" in part else self._has_kind(part)
-
-    def _has_kind(self, part: Part) -> bool:
+        if "functionCall" in part:
+            return self._is_known(part)
         kinds = part.keys() - _BESIDES - {"functionResponse"}
         return bool(kinds) and kinds <= self._streamed
 

@@ -15,8 +15,6 @@ from mobox.parsers.gemini import wire
 from mobox.parsers.gemini.chunks import Chunks
 from mobox.parsers.gemini.interactions import Interactions
 
-# The formats of Gemini's lines.
-
 _AUTHOR = ("author",)
 """An event of ADK has one, and the fields of a chunk beside it."""
 

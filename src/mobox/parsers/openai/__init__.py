@@ -81,14 +81,18 @@ class OpenAIParser(EventParser):
         if isinstance(kind, str) and kind in _SIMPLIFIED and type(raw.get("data")) is dict:
             return self._simplified(kind, raw)
         if self._agents.knows(raw):
-            return self._read_agents(raw)
+            self._started = True  # the SDK names the agent
+            return self._agents.read(raw)
         if isinstance(kind, str) and self._responses.knows(kind):
             return self._read_response(raw)
         if isinstance(raw.get("choices"), list):
-            return self._read_chat(raw)
-        if (problem := _problem_in(raw)) is not None:
-            return self._chat.fail(problem)
-        raise NotUnderstood
+            events = self._chat.read(raw)
+            return [*self._start(self._chat.model), *events] if events else []
+        # An error in place of a chunk; some servers write the error itself.
+        problem = raw if raw.get("object") == "error" else raw.get("error")
+        if problem is None or (problem is not raw and "type" in raw):
+            raise NotUnderstood
+        return self._chat.fail(problem)
 
     def close(self) -> Events:
         if self._agents.started:
@@ -99,22 +103,12 @@ class OpenAIParser(EventParser):
         done = self._chat.done or self._responses.done
         return ends if done is None else [*ends, done]
 
-    # The forms
-
-    def _read_chat(self, raw: dict[str, JSON]) -> Events:
-        events = self._chat.read(raw)
-        return [*self._start(self._chat.model), *events] if events else []
-
     def _read_response(self, raw: dict[str, JSON]) -> Events:
         events = self._responses.read(raw)
         waiting = tuple(self._responses.items.approvals)
         if waiting and raw["type"] == "response.completed":
             events.append(Paused(request_ids=waiting))
         return [*self._start(self._responses.model), *events]
-
-    def _read_agents(self, raw: dict[str, JSON]) -> Events:
-        self._started = True  # the SDK names the agent
-        return self._agents.read(raw)
 
     def _start(self, model: str | None) -> Events:
         if self._started:
@@ -125,7 +119,7 @@ class OpenAIParser(EventParser):
     def _raised(self, raw: dict[str, JSON], error_events: Events) -> Events:
         """An exception left the SDK: the current response is interrupted."""
         name = class_of(raw)
-        known = self._agents.started and self._agents.has_failed
+        known = self._agents.started and self._responses.failed
         self._chat.break_off()
         events: Events = [Raw(raw=raw, source=TOLD_BEFORE)] if known else error_events
         if self._agents.started and name is not None:
@@ -141,13 +135,6 @@ class OpenAIParser(EventParser):
             with suppress(NotJson):  # then they stay text
                 data["arguments"] = json_text.decode(arguments.encode())
         return self._emitted.read({**raw, "type": _SIMPLIFIED[kind], "data": data})
-
-
-def _problem_in(raw: dict[str, JSON]) -> JSON:
-    """The error that a line has in place of a chunk; some servers write the error itself."""
-    if raw.get("object") == "error":
-        return raw
-    return raw.get("error") if "type" not in raw else None
 
 
 class OpenAIAgentsParser(OpenAIParser):

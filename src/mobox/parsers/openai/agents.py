@@ -90,11 +90,6 @@ class Agents:
         self._done = done
         return done
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether the API reported the error which the SDK is about to raise."""
-        return self._responses[()].failed
-
     def close(self) -> Events:
         """The run ended: return PAUSED if it waits, else how it ended."""
         waiting = tuple(self._responses[()].items.approvals)
@@ -166,8 +161,7 @@ class Agents:
         return self._of(scope).items.finish(None, _object(item.raw_item, "raw_item"))
 
     def _tool_call(self, item: wire.RunItem, scope: Scope) -> Events:
-        events = self._repeated(item, scope)
-        agent = _agent_of(item.tool_origin)
+        events, agent = self._repeated(item, scope), _agent_of(item.tool_origin)
         raw = item.raw_item or {}
         call = raw.get("call_id")
         if agent is None or not isinstance(call, str):
@@ -199,9 +193,6 @@ class Agents:
             return []
         agent, scope = self._agents.pop(call)
         return [SubagentEnd(id=call, scope=scope, agent=agent, status=status)]
-
-    def _approval_response(self, item: wire.RunItem, scope: Scope) -> Events:
-        return self._of(scope).items.answer(_object(item.raw_item, "raw_item"))
 
     # The end
 
@@ -246,7 +237,9 @@ class Agents:
         "compaction_item": _repeated,
         "tool_call_output_item": _tool_output,
         "handoff_output_item": _tool_output,
-        "mcp_approval_response_item": _approval_response,
+        "mcp_approval_response_item": lambda run, item, scope: run._of(scope).items.answer(
+            _object(item.raw_item, "raw_item")
+        ),
     }
 
 

@@ -101,10 +101,6 @@ class Deltas:
         self._scope = scope
         self._sound: list[str] = []
 
-    def read(self, event: wire.Event) -> Events:
-        """Parse an event whose type is in the table."""
-        return self.EVENTS[event.type](self, event)
-
     # Items
 
     def _item_added(self, event: wire.Event) -> Events:
@@ -294,7 +290,7 @@ class Responses:
         """Parse one event."""
         event = convert(raw, wire.Event)
         if event.type in Deltas.EVENTS:
-            return self._deltas.read(event)
+            return Deltas.EVENTS[event.type](self._deltas, event)
         if event.type not in self.EVENTS:
             raise NotUnderstood(event.type)
         return self.EVENTS[event.type](self, event)
