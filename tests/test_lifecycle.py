@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from grammar_log import legal_log
 from mobox.errors import ProtocolError
 from mobox.events import (
+    AGENT_STARTED,
     Custom,
     Done,
     DoneReason,
@@ -41,7 +42,7 @@ from mobox.events import (
     Usage,
 )
 from mobox.events.blocks import BETWEEN_THOUGHTS
-from mobox.lifecycle import AGENT_STARTED, Lifecycle
+from mobox.lifecycle import Lifecycle
 from strategies import Events, log_of
 
 START = Start(framework="test")

@@ -56,63 +56,6 @@ from mobox.lifecycle.calls import Calls, RenamedCalls
 from mobox.lifecycle.ending import AGENTS_OWN_REASONS, Ending
 from mobox.lifecycle.thoughts import Thoughts
 
-# The steps and subagents of a run, from their starts to their ends.
-
-_END_OF: Final[dict[type[StreamEvent], type[StreamEvent]]] = {
-    StepStart: StepEnd,
-    SubagentStart: SubagentEnd,
-}
-_START_OF: Final = {end: start for start, end in _END_OF.items()}
-_PREFIXES: Final[dict[type[StreamEvent], str]] = {StepStart: "step", SubagentStart: "subagent"}
-
-
-class Spans:
-    """The open steps and subagents, in the order of their starts."""
-
-    def __init__(self, names: Names) -> None:
-        self._names = names
-        self._open: dict[tuple[type[StreamEvent], str], StreamEvent] = {}
-
-    def start(self, event: StepStart | SubagentStart) -> Iterator[StreamEvent]:
-        """Start one; an open one of the same name ends first."""
-        kind = type(event)
-        name = event.id or self._names.fresh(_PREFIXES[kind])
-        if (kind, name) in self._open:
-            yield _end_of(self._open.pop((kind, name)))
-        event = named(event, name)
-        self._open[kind, name] = event
-        yield event
-
-    def end(self, event: StepEnd | SubagentEnd) -> Iterator[StreamEvent]:
-        """End one, the last if none is named; nothing if it is not open."""
-        kind = _START_OF[type(event)]
-        name = event.id if event.id is not None else self._last(kind)
-        start = self._open.pop((kind, name or ""), None)
-        if start is None:
-            return
-        event = named(event, name)
-        if isinstance(event, SubagentEnd) and isinstance(start, SubagentStart):
-            event = replace(event, agent=event.agent or start.agent)
-        yield event
-
-    def interrupt_all(self) -> Iterator[StreamEvent]:
-        """The run ends: end all that are open, the last first."""
-        for start in reversed(self._open.values()):
-            yield _end_of(start, status="interrupted")
-
-    def _last(self, kind: type[StreamEvent]) -> str | None:
-        return next((name for each, name in reversed(self._open) if each is kind), None)
-
-
-def _end_of(start: StreamEvent, **how: str) -> StreamEvent:
-    end: Any = _END_OF[type(start)]
-    who = {"agent": start.agent} if isinstance(start, SubagentStart) else {}
-    event: StreamEvent = end(id=start.id, scope=start.scope, **who, **how)
-    return event
-
-
-__all__ = ["AGENT_STARTED", "Lifecycle"]
-
 Handler = Callable[["Lifecycle", Any], Iterable[StreamEvent]]
 _E = TypeVar("_E", bound=StreamEvent)
 _DELTA_OF: dict[type[StreamEvent], type[StreamEvent]] = {Text: TextDelta, Thinking: ThinkingDelta}
@@ -122,7 +65,13 @@ _OPENING_OF: dict[type[StreamEvent], type[StreamEvent]] = {
     ThinkingDelta: Thinking,
     ThinkingEnd: Thinking,
 }
-_HALTS = {EventType.PAUSED, EventType.ERROR, EventType.INPUT_RESPONSE}
+_END_OF: Final[dict[type[StreamEvent], type[StreamEvent]]] = {
+    StepStart: StepEnd,
+    SubagentStart: SubagentEnd,
+}
+_START_OF: Final = {end: start for start, end in _END_OF.items()}
+_PREFIXES: Final[dict[type[StreamEvent], str]] = {StepStart: "step", SubagentStart: "subagent"}
+_HALTS: Final = {EventType.PAUSED, EventType.ERROR, EventType.INPUT_RESPONSE}
 _OPENING_IN: dict[Block, type[StreamEvent]] = {Block.TEXT: Text, Block.THINKING: Thinking}
 NOISE = 32
 """How many RAW events are held back until the first other event, so that START can precede them."""
@@ -189,7 +138,9 @@ class Lifecycle:
         if self.ended:
             raise ProtocolError(f"{event.type} after DONE")
         if isinstance(event, Done):
-            return self._propose(event)
+            self._ending.propose(event)
+            self._pause.end()
+            return []
         if isinstance(event, Paused) and self._pause.is_said_by(event):
             return []  # parsers repeat it when their source ends
         if not self._started and isinstance(event, Raw) and len(self._noise) < NOISE:
@@ -198,7 +149,9 @@ class Lifecycle:
         before = [] if self._started else self._log(self._begin(event))
         handler = self.HANDLERS.get(event.type, Lifecycle._pass)
         placed = self._log(handler(self, self._calls.with_latest_names(event)))
-        return before + (placed or self._log([_stray(event)]))
+        if not placed:
+            placed = self._log([Raw(raw=event.as_json(), source=f"stray {event.type}")])
+        return before + placed
 
     @property
     def may_pause_again(self) -> bool:
@@ -267,11 +220,6 @@ class Lifecycle:
                 name=AGENT_STARTED,
                 value=event.data,
             )
-
-    def _propose(self, event: Done) -> Events:
-        self._ending.propose(event)
-        self._pause.end()
-        return []
 
     def own_end(self) -> Done:
         """How the run ends if `close` gets no other DONE."""
@@ -398,5 +346,46 @@ class Lifecycle:
     """Events that are not logged as they are. A handler that yields nothing could not place one."""
 
 
-def _stray(event: StreamEvent) -> Raw:
-    return Raw(raw=event.as_json(), source=f"stray {event.type}")
+class Spans:
+    """The open steps and subagents, in the order of their starts."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._open: dict[tuple[type[StreamEvent], str], StreamEvent] = {}
+
+    def start(self, event: StepStart | SubagentStart) -> Iterator[StreamEvent]:
+        """Start one; an open one of the same name ends first."""
+        kind = type(event)
+        name = event.id or self._names.fresh(_PREFIXES[kind])
+        if (kind, name) in self._open:
+            yield _end_of(self._open.pop((kind, name)))
+        event = named(event, name)
+        self._open[kind, name] = event
+        yield event
+
+    def end(self, event: StepEnd | SubagentEnd) -> Iterator[StreamEvent]:
+        """End one, the last if none is named; nothing if it is not open."""
+        kind = _START_OF[type(event)]
+        name = event.id if event.id is not None else self._last(kind)
+        start = self._open.pop((kind, name or ""), None)
+        if start is None:
+            return
+        event = named(event, name)
+        if isinstance(event, SubagentEnd) and isinstance(start, SubagentStart):
+            event = replace(event, agent=event.agent or start.agent)
+        yield event
+
+    def interrupt_all(self) -> Iterator[StreamEvent]:
+        """The run ends: end all that are open, the last first."""
+        for start in reversed(self._open.values()):
+            yield _end_of(start, status="interrupted")
+
+    def _last(self, kind: type[StreamEvent]) -> str | None:
+        return next((name for each, name in reversed(self._open) if each is kind), None)
+
+
+def _end_of(start: StreamEvent, **how: str) -> StreamEvent:
+    end: Any = _END_OF[type(start)]
+    who = {"agent": start.agent} if isinstance(start, SubagentStart) else {}
+    event: StreamEvent = end(id=start.id, scope=start.scope, **who, **how)
+    return event

@@ -172,14 +172,12 @@ class Calls:
         self._open.pop(call.name, None)
 
 
-# Renames calls in texts: for an id which the agent reused, the log has another name.
-#
-# Ids of calls do not repeat in a log. A placeholder in a text names the latest call of its id, so
-# it gets the name that this call has in the log.
-
-
 class RenamedCalls:
-    """Renames calls in the open texts of one run."""
+    """Renames calls in the open texts of one run.
+
+    A placeholder in a text names the latest call of its id. Ids of calls do not repeat in a log, so
+    the placeholder of an id which the agent reused gets the name that this call has in the log.
+    """
 
     def __init__(self, latest: Mapping[str | None, str]) -> None:
         self._latest = latest

@@ -55,6 +55,7 @@ _OWN_NAMES: Final = frozenset(
     }
 )  # fmt: skip
 """Values from a caller or a tool: their keys are not changed."""
+_CONTAINERS: Final = (dict, list)
 _LATER_WORD: Final = re.compile(r"(?<=[a-z0-9])_([a-z0-9])")
 
 
@@ -68,7 +69,7 @@ def camel(value: JSON) -> JSON:
     for key, inner in value.items():
         name = _LATER_WORD.sub(_upper, key) if "_" in key else key
         # Most values are scalars, which need no call.
-        is_apis = isinstance(inner, dict | list) and name not in _OWN_NAMES
+        is_apis = isinstance(inner, _CONTAINERS) and name not in _OWN_NAMES
         spelled[name] = camel(inner) if is_apis else inner
     return spelled
 
