@@ -100,7 +100,8 @@ class Recorder:
 
     def _repair(self, parsed: Events) -> Events:
         """The events for the log, from those of one line."""
-        parsed = self._with_execution(parsed)
+        if self._execution:
+            parsed = self._with_execution(parsed)
         self.unread.see(parsed)
         if self._revise is not None:
             parsed = self._revise(parsed)

@@ -134,7 +134,7 @@ class Lifecycle:
     def _place(self, event: StreamEvent) -> Events:
         opened = self._open.get(event.id)  # the class of the block's deltas, and its opening
         if opened is not None and opened[0] is type(event) and not self._is_halted:
-            return [event]  # nine of ten events
+            return [event]  # nine of ten events are deltas of an open block
         if self.ended:
             raise ProtocolError(f"{event.type} after DONE")
         if isinstance(event, Done):
