@@ -175,7 +175,6 @@ class Run:
         self._output: JSON = None
 
     def read(self, event: wire.Event) -> Events:
-        """Parse one event."""
         parts = event.content.parts or [] if event.content is not None else []
         if event.author == USER:
             responses = [_response(part) for part in parts]

@@ -53,7 +53,6 @@ class Chunks:
         self._usage: JSON = None  # the last of this answer, not emitted yet
 
     def read(self, chunk: wire.Chunk) -> Events:
-        """Parse one chunk."""
         candidates = [convert(raw, wire.Candidate) for raw in chunk.candidates or ()]
         if chunk.error is not None:
             return [*self._start(chunk), _error(chunk.error)]

@@ -188,11 +188,9 @@ class Content:
         self._cited.clear()
 
     def read(self, parts: list[dict[str, JSON]] | None) -> Events:
-        """Parse the parts of a message."""
         return [event for part in parts or () for event in self.part(part)]
 
     def part(self, raw: dict[str, JSON]) -> Events:
-        """Parse one part."""
         return or_raw(lambda: self._part(raw), raw, self._scope, "a part")
 
     def _part(self, raw: dict[str, JSON]) -> Events:

@@ -107,7 +107,6 @@ class Interactions:
         return isinstance(kind, str) and kind in self.EVENTS
 
     def read(self, raw: dict[str, JSON]) -> Events:
-        """Parse one event."""
         shape, reader = self.EVENTS[raw["event_type"]]
         return reader(self, convert(raw, shape))
 

@@ -71,7 +71,6 @@ class Agents:
         return _kind(raw) in self.LINES or "__result__" in raw or _is_nested(raw)
 
     def read(self, raw: Object) -> Events:
-        """Parse one line."""
         self.started = True
         self._responses[()].items.hands_off = True
         if "__result__" in raw:

@@ -76,7 +76,6 @@ class Chat:
         return done_of(self._finish, called=self._calls.any, refused=self._refused)
 
     def read(self, raw: dict[str, JSON]) -> Events:
-        """Parse one chunk."""
         chunk = convert(raw, wire.Chunk)
         self.model = chunk.model or self.model
         events: Events = []

@@ -62,7 +62,6 @@ class ChatCalls:
         self.any = False
 
     def add(self, piece: wire.CallPiece) -> Events:
-        """A delta of a call."""
         index = self._index(piece)
         call, ends = self._calls.get(index), []
         self._last = index

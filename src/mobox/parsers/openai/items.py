@@ -311,7 +311,6 @@ class Items:
     # An item is added
 
     def add(self, index: int | None, raw: Object) -> Events:
-        """An item is added."""
         parsed = convert(raw, wire.Item)
         item = Item(self._names.unique(parsed.id, "item"), parsed.type, parsed.id, raw)
         self._items[len(self._items) if index is None else index] = item
@@ -391,7 +390,6 @@ class Items:
     # An item is done
 
     def finish(self, index: int | None, raw: Object) -> Events:
-        """An item is done."""
         parsed = convert(raw, wire.Item)
         item = self._items.get(-1 if index is None else index)
         before: Events = []
@@ -425,7 +423,6 @@ class Items:
         return [request]
 
     def answer(self, raw: Object) -> Events:
-        """Handle the answer of a person."""
         name = raw.get("approval_request_id")
         if not isinstance(name, str):
             raise NotUnderstood("an answer to nothing")

@@ -162,7 +162,6 @@ class Parts:
         self._scope = scope
 
     def begin(self) -> None:
-        """Another response."""
         self.block_ids = []
         self.refused = False
 
@@ -184,7 +183,6 @@ class Parts:
         return [*ends, opening(id=part.id, scope=self._scope, content=content, **more)]
 
     def say(self, item: Item, place: Place, words: str) -> Events:
-        """A delta of a part."""
         opened = self.open(item, place)
         part = item.parts[place]
         part.has_text = True
@@ -227,7 +225,6 @@ class Parts:
         return ends
 
     def cite(self, item: Item, place: Place, annotation: Object) -> list[Source]:
-        """A part cites a source."""
         part = item.parts.get(place)
         if part is not None:
             part.cited += 1
@@ -237,7 +234,6 @@ class Parts:
     # Whole items
 
     def end_message(self, item: Item, raw: Object) -> Events:
-        """A message is done."""
         events: Events = []
         for number, each in enumerate(objects_in(raw.get("content"))):
             events += or_raw(partial(self._end_part, item, number, each), each, self._scope)
@@ -288,8 +284,6 @@ _REFERENCES = {"tool_reference", "reference", "document_url"}
 
 
 class Extras:
-    """The extras of one run."""
-
     def __init__(self, names: Names) -> None:
         self._names = names
         self._cited: set[tuple[str | None, str]] = set()

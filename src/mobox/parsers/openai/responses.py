@@ -287,7 +287,6 @@ class Responses:
         return kind in self.EVENTS or kind.startswith("response.")
 
     def read(self, raw: dict[str, JSON]) -> Events:
-        """Parse one event."""
         event = convert(raw, wire.Event)
         if event.type in Deltas.EVENTS:
             return Deltas.EVENTS[event.type](self._deltas, event)
