@@ -6,7 +6,7 @@ one and adds the store, which numbers the entries itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import repeat
 
 from msgspec.structs import replace
@@ -66,6 +66,9 @@ class Recorder:
         return self._number(events + self.end(done), ts)
 
     def _number(self, events: Events, ts: int | None) -> list[LogEntry]:
+        if len(events) == 1:  # most reads
+            self._seq = seq = self._seq + 1
+            return [LogEntry(seq, seq, ts, events[0])]
         numbers = range(self._seq + 1, self._seq + 1 + len(events))
         self._seq += len(events)
         return list(map(LogEntry, numbers, numbers, repeat(ts), events))
@@ -78,13 +81,13 @@ class Recorder:
         self._lines = JsonLines()
         self._parser = get_parser(self._framework, prefix)
 
-    def parse(self, data: bytes) -> Iterator[tuple[Item, Events]]:
+    def parse(self, data: bytes) -> list[tuple[Item, Events]]:
         """The lines that these bytes complete, each with its events for the log."""
-        for item in self._lines.split(data):
-            if isinstance(item, bytes):
-                yield item, self._repair(self._parser.feed_line(item))
-            else:
-                yield item, self._repair([item])
+        feed_line, repair = self._parser.feed_line, self._repair
+        return [
+            (item, repair(feed_line(item) if isinstance(item, bytes) else [item]))
+            for item in self._lines.split(data)
+        ]
 
     def finish_execution(self) -> Events:
         """The events that the parser adds after the last line (`parse(END)` completes that)."""
@@ -105,8 +108,7 @@ class Recorder:
         self.unread.see(parsed)
         if self._revise is not None:
             parsed = self._revise(parsed)
-        events = self.lifecycle.feed_all(parsed)
-        return events + again if (again := self.lifecycle.pause_again()) else events
+        return self.lifecycle.feed_line(parsed)
 
     def _with_execution(self, events: Events) -> Events:
         """`events`, with USAGE and RESULT marked with every execution but the first."""

@@ -108,12 +108,17 @@ class Lifecycle:
         return self.feed_all((event,))
 
     def feed_all(self, events: Iterable[StreamEvent]) -> Events:
-        """`feed` for several events, such as those of one line."""
+        """`feed` for several events."""
         log: Events = []
         for event in events:
             placed = self._place(event)
             log += self._renamed.follow(placed) if self._calls.latest else placed
         return log
+
+    def feed_line(self, events: Iterable[StreamEvent]) -> Events:
+        """`feed_all` for the events of one line, and PAUSED again if the agent still waits."""
+        log = self.feed_all(events)
+        return log + self.pause_again() if self._pause.is_on else log
 
     def feed_last(self, events: Iterable[StreamEvent]) -> Events:
         """`feed_all` for the events that a parser adds when its source has ended.
@@ -159,7 +164,7 @@ class Lifecycle:
         return self._pause.is_due(at_end=True)
 
     def pause_again(self, *, at_end: bool = False) -> Events:
-        """PAUSED, if the agent still waits after other work; writers call it after each line."""
+        """PAUSED, if the agent still waits after other work."""
         if not self._pause.is_due(at_end):
             return []
         return self._log([self._pause.again()])
