@@ -1,4 +1,4 @@
-"""The short way of deltas changes nothing: it is held to values, which take the long one."""
+"""Compares the log of lines, however they are read, with the log of their values."""
 
 from __future__ import annotations
 

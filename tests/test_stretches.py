@@ -1,8 +1,7 @@
-"""Deltas that come one after the other take a short way at every stage: it changes nothing.
+"""Consecutive deltas: the log is the same however they are read, and so is its formatted form.
 
-Raw events that are JSON values already have no line and take a parser's long way; those of the
-lifecycle and of the formatter are called by their names. That is what the short ones are compared
-with.
+Lines are compared with their values, which no parser decodes by itself; the formatters' fast path
+is compared with their slow one.
 """
 
 from __future__ import annotations
@@ -104,11 +103,11 @@ ENDED: list[list[bytes]] = [
     [MORE, MORE, MORE.replace(b", ", b",\n"), MORE],
     [MORE, MORE, MORE + b" " + MORE, MORE],
 ]
-"""What a stretch must not go on after, or with."""
+"""Lines after which, or with which, a block does not continue."""
 
 
 @pytest.mark.parametrize("lines", ENDED)
-def test_a_stretch_ends_where_its_block_does(lines: list[bytes]) -> None:
+def test_deltas_end_where_their_block_does(lines: list[bytes]) -> None:
     reads = [text + b"\n" for text in lines]
     recorder = Recorder("claude")
     by_value = recorder.feed(JsonLines().feed(b"".join(reads))) + recorder.close()
@@ -122,7 +121,7 @@ def test_a_line_is_not_taken_before_it_ends() -> None:
 
 @THOROUGH
 @given(bodies, st.lists(st.integers(0, 5000), max_size=5))
-def test_a_recorder_makes_the_same_log_by_the_long_way(lines: list[bytes], cuts: list[int]) -> None:
+def test_lines_make_the_log_of_their_values(lines: list[bytes], cuts: list[int]) -> None:
     assert_same_log("claude", lines, cuts)
 
 

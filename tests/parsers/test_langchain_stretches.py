@@ -1,4 +1,4 @@
-"""The protocol's deltas take a short way, which changes nothing."""
+"""The protocol's lines make the same log as their values, however they are read."""
 
 from __future__ import annotations
 
@@ -89,5 +89,5 @@ bodies = st.lists(lines, max_size=25).map(
 
 @THOROUGH
 @given(bodies, st.lists(st.integers(0, 9000), max_size=5))
-def test_a_recorder_makes_the_same_log_by_the_long_way(body: list[bytes], cuts: list[int]) -> None:
+def test_lines_make_the_log_of_their_values(body: list[bytes], cuts: list[int]) -> None:
     assert_same_log("langchain", body, cuts)

@@ -1,4 +1,4 @@
-"""Deltas that come one after the other take a short way: it changes nothing."""
+"""Lines make the same log as their values, however they are read."""
 
 import json
 from typing import Any
@@ -89,7 +89,7 @@ bodies = st.lists(st.tuples(texts, endings_of_lines), max_size=25).map(
 
 @THOROUGH
 @given(bodies, st.lists(st.integers(0, 5000), max_size=5))
-def test_a_recorder_makes_the_same_log_by_the_long_way(lines: list[bytes], cuts: list[int]) -> None:
+def test_lines_make_the_log_of_their_values(lines: list[bytes], cuts: list[int]) -> None:
     assert_same_log("openai", lines, cuts)
 
 
