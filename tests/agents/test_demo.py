@@ -17,7 +17,8 @@ from grammar import check_ai_sdk, chunks_of
 from grammar_log import legal_log
 from mobox import LogEntry, Recorder, StreamEvent, get_formatter
 from mobox.capture.catalog import load_agent
-from mobox.capture.process import Outcome, ProcessExecution, job_of
+from mobox.capture.execution import Outcome
+from mobox.capture.process import ProcessExecution, job_of
 from mobox.events import (
     Done,
     Error,

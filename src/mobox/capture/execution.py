@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import TracebackType
 from typing import Final, Protocol, Self
 
 from msgspec import Struct
@@ -85,4 +86,9 @@ class Execution(Protocol):
 
     async def __aenter__(self) -> Self: ...
 
-    async def __aexit__(self, *_: object) -> None: ...
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...

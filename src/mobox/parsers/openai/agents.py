@@ -184,14 +184,11 @@ class Agents:
         value = raw.get("output") if item.output is None else item.output
         output, files = without_images(name, scope, value)
         result = ToolResult(id=name, scope=scope, output=output, status=_outcome(value))
-        return [*self._returned(name, result.status), result, *files]
-
-    def _returned(self, call: str, status: Outcome) -> Events:
-        """A call has its result: if it was an agent, that has ended."""
-        if call not in self._agents:
-            return []
-        agent, scope = self._agents.pop(call)
-        return [SubagentEnd(id=call, scope=scope, agent=agent, status=status)]
+        if name not in self._agents:
+            return [result, *files]
+        agent, spawned_in = self._agents.pop(name)  # the call was an agent, which has ended
+        end = SubagentEnd(id=name, scope=spawned_in, agent=agent, status=result.status)
+        return [end, result, *files]
 
     # The end
 
