@@ -1,7 +1,7 @@
 """From an agent's raw lines to the bytes of the log and the bytes for the AI SDK, and for AG-UI.
 
-Mobox starts from raw bytes and goes through the classes that `mobox convert` uses; the peers start
-from objects of their own that are already made. All are checked to tell the same text first.
+Mobox starts from raw bytes and goes through the recorder that the server's run writer owns; the
+peers start from objects of their own that are already made. The texts of all are compared first.
 """
 
 from __future__ import annotations

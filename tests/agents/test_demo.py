@@ -15,7 +15,8 @@ import pytest
 
 from mobox import LogEntry, Recorder, StreamEvent, get_formatter
 from mobox.capture.catalog import load_agent
-from mobox.capture.process import Outcome, ProcessExecution, job_of
+from mobox.capture.execution import Outcome
+from mobox.capture.process import ProcessExecution, job_of
 from mobox.events import (
     Done,
     Error,

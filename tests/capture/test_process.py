@@ -19,7 +19,7 @@ import pytest
 
 from mobox import LogEntry, Recorder
 from mobox.capture.execution import STDERR_TAIL, Outcome
-from mobox.capture.process import READ_SIZE, Patience, ProcessExecution
+from mobox.capture.process import READ_SIZE, ProcessExecution, StopTimeouts
 from mobox.events import Done, Error, InputRequest, Paused, Raw, TextDelta
 from mobox.events.turn import Answer, HistoryMessage, PromptText, Turn
 from mobox.sandbox import Job, get_sandbox
@@ -30,8 +30,8 @@ T = TypeVar("T")
 
 LIMIT = 60
 """Seconds in which anything here should long have happened."""
-HASTY = Patience(message=0.1, term=0.2, kill=LIMIT)
-TERMINATING = Patience(message=0.05, term=LIMIT)
+HASTY = StopTimeouts(message=0.1, term=0.2, kill=LIMIT)
+TERMINATING = StopTimeouts(message=0.05, term=LIMIT)
 """For those who obey TERM, however long that takes."""
 TURN = Turn(prompt=(PromptText(text="hello"),))
 
@@ -79,7 +79,7 @@ def job(state: Path, tmp_path: Path) -> Callable[[str], Job]:
 Make = Callable[..., Job]
 
 
-def start(job: Job, turn: Turn = TURN, patience: Patience = HASTY) -> ProcessExecution:
+def start(job: Job, turn: Turn = TURN, patience: StopTimeouts = HASTY) -> ProcessExecution:
     return ProcessExecution.start(job, turn, get_sandbox("process"), patience)
 
 
@@ -485,7 +485,7 @@ async def test_closing_stdout_is_not_the_end(job: Make, state: Path) -> None:
         assert await execution.outcome() == Outcome(exit_code=0)
 
 
-async def stopped_when_ready(job: Job, patience: Patience) -> Outcome:
+async def stopped_when_ready(job: Job, patience: StopTimeouts) -> Outcome:
     async with start(job, patience=patience) as execution:
         await execution.read()
         return await execution.stop()
@@ -503,7 +503,7 @@ async def test_stop_arrives_as_ctrl_c_wherever_the_agent_waits(job: Make) -> Non
             assert stopping()
             sys.exit(130)
     """)
-    outcome = await stopped_when_ready(agent, Patience(message=LIMIT))
+    outcome = await stopped_when_ready(agent, StopTimeouts(message=LIMIT))
     assert outcome == Outcome(exit_code=130, stopped=True)
 
 
@@ -520,7 +520,7 @@ async def test_stop_cancels_an_asyncio_agent(job: Make) -> None:
                 print("cleaned up")
         asyncio.run(main())
     """)
-    outcome = await stopped_when_ready(agent, Patience(message=LIMIT))
+    outcome = await stopped_when_ready(agent, StopTimeouts(message=LIMIT))
     assert outcome.signal == "SIGINT"
     assert outcome.stderr_tail.startswith("cleaned up")
 
@@ -540,7 +540,7 @@ async def test_a_thread_that_waits_for_an_answer_is_let_go_at_stop(job: Make) ->
         except KeyboardInterrupt:
             let_go.wait()
     """)
-    outcome = await stopped_when_ready(agent, Patience(message=LIMIT))
+    outcome = await stopped_when_ready(agent, StopTimeouts(message=LIMIT))
     assert outcome.exit_code == 0
     assert outcome.stderr_tail == "{'decision': 'cancelled', 'value': None, 'reason': None}\n"
 
@@ -560,7 +560,7 @@ async def test_agent_that_ignores_all_signals_is_killed(job: Make) -> None:
         while True:
             time.sleep(1)
     """)
-    outcome = await stopped_when_ready(agent, Patience(message=0.05, term=0.2, kill=LIMIT))
+    outcome = await stopped_when_ready(agent, StopTimeouts(message=0.05, term=0.2, kill=LIMIT))
     assert outcome == Outcome(signal="SIGKILL", stopped=True)
 
 
@@ -568,7 +568,7 @@ async def test_kill_does_not_ask(job: Make) -> None:
     agent = job(
         "from shared.emitter import *; read_turn(); emit_status('ready'); wait_for_answer('x')"
     )
-    async with start(agent, patience=Patience(message=LIMIT)) as execution:
+    async with start(agent, patience=StopTimeouts(message=LIMIT)) as execution:
         await execution.read()
         execution.kill()
         assert await execution.outcome() == Outcome(signal="SIGKILL", stopped=True)
@@ -582,7 +582,7 @@ async def test_kill_ends_the_wait_of_a_pending_stop(job: Make) -> None:
         time.sleep(1000)
     """)
 
-    for patience in (Patience(message=LIMIT), Patience(message=0, term=LIMIT)):
+    for patience in (StopTimeouts(message=LIMIT), StopTimeouts(message=0, term=LIMIT)):
         async with start(agent, patience=patience) as execution:
             await execution.read()
             stopping = asyncio.create_task(execution.stop())
@@ -638,7 +638,7 @@ async def test_when_the_keeper_is_killed_the_agent_dies_and_is_lost(job: Make, s
 @each_grandchild
 async def test_a_keeper_that_is_not_waited_for_goes_on(job: Make, state: Path, spawn: str) -> None:
     agent = job(f"import subprocess, time; {spawn}; print('ready'); time.sleep(1000)")
-    async with start(agent, patience=Patience(kill=0.05)) as execution:
+    async with start(agent, patience=StopTimeouts(kill=0.05)) as execution:
         await execution.read()
         await until(lambda: len(processes_of(state)) >= 3)
         os.kill(execution.pid, signal.SIGSTOP)

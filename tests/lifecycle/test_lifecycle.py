@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from mobox.errors import ProtocolError
 from mobox.events import (
+    AGENT_STARTED,
     Custom,
     Done,
     DoneReason,
@@ -40,7 +41,7 @@ from mobox.events import (
     Usage,
 )
 from mobox.events.blocks import BETWEEN_THOUGHTS
-from mobox.lifecycle import AGENT_STARTED, Lifecycle
+from mobox.lifecycle import Lifecycle
 from support.grammar_log import legal_log
 from support.strategies import Events, log_of
 

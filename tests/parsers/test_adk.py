@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mobox import Recorder, get_parser
+from mobox import Recorder
 from mobox.events import (
     Custom,
     Done,
@@ -366,14 +366,6 @@ def test_both_spellings_mean_the_same() -> None:
 @pytest.mark.parametrize("line", [7, {}, {"author": "root"}, event(branch=7), follow_up("nobody")])
 def test_unknown_line_is_kept(line: Any) -> None:
     assert of(Raw, told(line))[0].raw == line
-
-
-def test_a_piece_is_read_the_short_way() -> None:
-    parser = get_parser("adk")
-    raw = json.dumps(text("more", partial=True, branch="w@c1")).encode()
-    assert parser.more(raw) is None
-    parser.feed_line(raw)
-    assert parser.more(raw) == TextDelta(id="e1:1", scope=("c1",), delta="more")
 
 
 pieces = st.sampled_from(

@@ -50,16 +50,13 @@ def test_a_line_that_streams_is_kept_too(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(Messages, "LINES", {wire.MessageStop: broken})
     kept = [Raw(raw=stop, source="parser failed: KeyError('words')")]
     assert ClaudeParser().feed(stop) == kept
-    assert ClaudeParser().feed_lines([json.dumps(stop).encode()]) == kept
+    assert ClaudeParser().feed_line(json.dumps(stop).encode()) == kept
 
 
 def test_an_event_that_is_one_already_passes_through() -> None:
     text = Text(id="a", content="hello")
     assert EmittedParser().feed(text) == [text]
-    assert EmittedParser().feed_lines([text, b"no JSON"]) == [
-        text,
-        Raw(raw="no JSON", source="not JSON"),
-    ]
+    assert EmittedParser().feed_line(b"no JSON") == [Raw(raw="no JSON", source="not JSON")]
 
 
 TODOS = [{"content": "Look", "status": "pending"}, {"content": "Tell"}]
@@ -113,7 +110,8 @@ def test_other_fields_of_such_a_line_are_kept(more: dict[str, JSON]) -> None:
 
 
 def claude(*lines: JSON) -> list[StreamEvent]:
-    return ClaudeParser().feed_lines([json.dumps(line).encode() for line in lines])
+    parser = ClaudeParser()
+    return [event for line in lines for event in parser.feed_line(json.dumps(line).encode())]
 
 
 def started(message: str, *content: JSON) -> list[JSON]:

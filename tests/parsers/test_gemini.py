@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mobox import Recorder, get_parser
+from mobox import Recorder
 from mobox.events import (
     Done,
     DoneReason,
@@ -562,24 +562,6 @@ def test_the_simplified_lines_of_the_document() -> None:
         *("start", "text", "text_delta", "text_end", "tool_use_start", "tool_use_end"),
         *("tool_result", "usage", "done"),
     ]
-
-
-def test_chunk_with_extra_fields_takes_the_fast_path() -> None:
-    parser, more = get_parser("gemini"), chunk({"text": "more"}, usageMetadata={"x": 1})
-    raw = json.dumps(more).encode()
-    assert parser.more(raw) is None
-    parser.feed_line(raw)
-    assert parser.more(raw) == TextDelta(id="r1:1", delta="more")
-    others = [
-        chunk({"text": ""}),
-        chunk({"text": "x", "thought": True}),
-        chunk({"text": "x"}, finish="STOP"),
-        chunk({"text": "x"}, {"text": "y"}),
-        {**more, "responseId": "r2"},
-        {**more, "response_id": "r1"},
-        {"type": "text", "data": {"content": "x"}},
-    ]
-    assert [parser.more(json.dumps(other).encode()) for other in others] == [None] * len(others)
 
 
 pieces = st.sampled_from(

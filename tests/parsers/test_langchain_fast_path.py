@@ -1,4 +1,4 @@
-"""The fast path for deltas of the protocol stream gives the same events."""
+"""The protocol's lines make the same log as their values, however they are read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mobox import get_parser
-from mobox.events import TextDelta
 from support.slow_path import assert_same_log
 
 Line = dict[str, Any]
@@ -91,25 +89,5 @@ bodies = st.lists(lines, max_size=25).map(
 
 @THOROUGH
 @given(bodies, st.lists(st.integers(0, 9000), max_size=5))
-def test_a_recorder_makes_the_same_log_by_the_long_way(body: list[bytes], cuts: list[int]) -> None:
+def test_lines_make_the_log_of_their_values(body: list[bytes], cuts: list[int]) -> None:
     assert_same_log("langchain", body, cuts)
-
-
-def test_only_a_line_that_goes_on_is_more() -> None:
-    parser, more = get_parser("langchain"), json.dumps(MORE).encode()
-    assert parser.more(more) is None
-    parser.feed(told([{"event": "message-start", "id": "m1"}, METADATA[0]]))
-    parser.feed(told([block("start", 0, content=BLOCKS[0]), METADATA[0]]))
-    assert parser.more(more) == TextDelta(id="m1:0", delta="more")
-    others = [
-        *(
-            told([block("delta", 0, delta=delta), METADATA[0]])
-            for delta in DELTAS[2:3] + DELTAS[4:]
-        ),
-        *(told([block("delta", 0, delta=DELTAS[1]), about]) for about in METADATA[1:4]),
-        told([block("delta", 1, delta=DELTAS[1]), METADATA[0]]),
-        told([block("delta", 0, delta=DELTAS[1]), METADATA[0]], "tools:1"),
-        *OTHERS,
-    ]
-    assert [other for other in others if parser.more(json.dumps(other).encode())] == []
-    assert parser.more(b"no JSON") is None

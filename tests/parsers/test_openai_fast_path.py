@@ -1,14 +1,11 @@
-"""The fast path for consecutive deltas gives the same events."""
+"""Lines make the same log as their values, however they are read."""
 
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mobox import get_parser
-from mobox.events import TextDelta, ThinkingDelta, ToolUseDelta
 from mobox.events.json_text import SHORT
 from parsers.openai_lines import Line, added, call, chunk, created, done, ended, event, raw
 from support.slow_path import assert_same_by_turns, assert_same_log
@@ -92,7 +89,7 @@ bodies = st.lists(st.tuples(texts, endings_of_lines), max_size=25).map(
 
 @THOROUGH
 @given(bodies, st.lists(st.integers(0, 5000), max_size=5))
-def test_a_recorder_makes_the_same_log_by_the_long_way(lines: list[bytes], cuts: list[int]) -> None:
+def test_lines_make_the_log_of_their_values(lines: list[bytes], cuts: list[int]) -> None:
     assert_same_log("openai", lines, cuts)
 
 
@@ -100,34 +97,3 @@ def test_a_recorder_makes_the_same_log_by_the_long_way(lines: list[bytes], cuts:
 @given(bodies)
 def test_lines_and_values_may_take_turns(lines: list[bytes]) -> None:
     assert_same_by_turns("openai", lines)
-
-
-@pytest.mark.parametrize(
-    ("begun", "told"),
-    [
-        (chunk({"content": "a"}), TextDelta(id="c:0", delta="a")),
-        (chunk({"reasoning": "a"}), ThinkingDelta(id="c:0", delta="a")),
-        (chunk({"reasoning_content": "a"}), ThinkingDelta(id="c:0", delta="a")),
-        (EVENTS[8], TextDelta(id="i0:0", delta="Hi")),
-        (EVENTS[16], ThinkingDelta(id="i0:0", delta="hm")),
-        (raw(EVENTS[8]), TextDelta(id="i0:0", delta="Hi")),
-    ],
-)
-def test_only_a_line_that_goes_on_is_more(begun: Line, told: Any) -> None:
-    parser = get_parser("openai")
-    assert parser.more(line(begun)) is None
-    parser.feed(begun)
-    assert parser.more(line(begun)) == told
-    others = [*CHAT[4:7], *CHAT[9:], *EVENTS[:8], *EVENTS[10:16], *OTHERS]
-    assert [other for other in others if parser.more(line(other)) is not None] == []
-    assert parser.more(b"no JSON") is None
-
-
-def test_more_of_a_call_is_more() -> None:
-    parser, more = get_parser("openai"), call(0, "1}")
-    parser.feed(call(0, "", id="a", name="f"))
-    parser.feed(call(0, '{"a":'))
-    assert parser.more(line(more)) == ToolUseDelta(id="a", delta="1}")
-    assert parser.more(line(call(1, "1}"))) is None
-    ends = parser.feed(chunk({}, "tool_calls"))
-    assert ends[0].data == {"input": {"a": 1}}

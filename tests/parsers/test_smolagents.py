@@ -1,6 +1,5 @@
 """smolagents' lines, one behaviour each; whole streams are in tests/golden/smolagents."""
 
-import json
 from typing import Any
 
 import pytest
@@ -232,16 +231,6 @@ def test_foreign_line_is_kept() -> None:
     events = told(*unknown, delta("hm"))
     assert [event.raw for event in of(Raw, events)] == unknown
     assert told(line("ActionStep", step_number="one"))[1].type == "raw"
-
-
-def test_line_with_extra_fields_takes_the_fast_path() -> None:
-    parser = get_parser("smolagents")
-    more = json.dumps(delta("more", tool_calls=None, token_usage=None)).encode()
-    assert parser.more(more) is None
-    assert parser.feed_line(more)[0] == StepStart(id="step_1", number=1)
-    assert parser.more(more) == parser.feed_line(more)[0]
-    for other in (delta(""), delta("x", "sub:1"), delta("x", token_usage={}), line("ToolCall")):
-        assert parser.more(json.dumps(other).encode()) is None
 
 
 def test_objects_mean_what_their_lines_mean() -> None:

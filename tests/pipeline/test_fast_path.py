@@ -1,8 +1,7 @@
-"""Consecutive deltas take a fast path at every stage; its results equal those of the slow path.
+"""Consecutive deltas: the log is the same however they are read, and so is its formatted form.
 
-Raw events that are JSON values already have no line and take a parser's long way; those of the
-lifecycle and of the formatter are called by their names. That is what the short ones are compared
-with.
+Lines are compared with their values, which no parser decodes by itself; the formatters' fast path
+is compared with their slow one.
 """
 
 from __future__ import annotations
@@ -104,11 +103,11 @@ ENDED: list[list[bytes]] = [
     [MORE, MORE, MORE.replace(b", ", b",\n"), MORE],
     [MORE, MORE, MORE + b" " + MORE, MORE],
 ]
-"""What a stretch must not go on after, or with."""
+"""Lines after which, or with which, a block does not continue."""
 
 
 @pytest.mark.parametrize("lines", ENDED)
-def test_fast_path_ends_with_its_block(lines: list[bytes]) -> None:
+def test_deltas_end_where_their_block_does(lines: list[bytes]) -> None:
     reads = [text + b"\n" for text in lines]
     recorder = Recorder("claude")
     by_value = recorder.feed(JsonLines().feed(b"".join(reads))) + recorder.close()
@@ -122,7 +121,7 @@ def test_a_line_is_not_taken_before_it_ends() -> None:
 
 @THOROUGH
 @given(bodies, st.lists(st.integers(0, 5000), max_size=5))
-def test_a_recorder_makes_the_same_log_by_the_long_way(lines: list[bytes], cuts: list[int]) -> None:
+def test_lines_make_the_log_of_their_values(lines: list[bytes], cuts: list[int]) -> None:
     assert_same_log("claude", lines, cuts)
 
 
@@ -192,30 +191,27 @@ def test_an_unnamed_word_after_the_end_is_refused() -> None:
 
 @THOROUGH
 @given(events() | runs(), endings())
-def test_a_lifecycle_makes_the_same_log_by_the_long_way(said: Events, done: Done | None) -> None:
-    at_once, one_by_one, long_way = Lifecycle("test"), Lifecycle("test"), Lifecycle("test")
-    passed = [e for s in said for e in ([s] if one_by_one.lets_pass(s) else one_by_one.feed(s))]
-    told = [event for each in said for event in long_way._place(each)]
-    assert at_once.feed_all(said) == passed == told
-    assert at_once.waiting == one_by_one.waiting == long_way.waiting
-    assert at_once.close(done) == one_by_one.close(done) == long_way.close(done)
+def test_a_lifecycle_makes_the_same_log_one_by_one(said: Events, done: Done | None) -> None:
+    at_once, one_by_one = Lifecycle("test"), Lifecycle("test")
+    assert at_once.feed_all(said) == [event for each in said for event in one_by_one.feed(each)]
+    assert at_once.waiting == one_by_one.waiting
+    assert at_once.close(done) == one_by_one.close(done)
 
 
 @pytest.mark.parametrize("event", [Error(id="a", message="busy"), Paused(id="a", request_ids=())])
-def test_the_first_word_after_a_halt_takes_the_long_way(event: Error | Paused) -> None:
+def test_the_first_delta_after_a_halt_ends_it(event: Error | Paused) -> None:
     lifecycle, more = Lifecycle("test"), TextDelta(id="a", delta="b")
     lifecycle.feed_all([Text(id="a"), more, event])
-    assert not lifecycle.lets_pass(more)
-    lifecycle.feed(more)
-    assert lifecycle.lets_pass(more)
+    assert lifecycle.feed_all([more, more]) == [more, more]
     assert lifecycle.close()[-1] == Done(reason="truncated")
 
 
-def test_nothing_passes_after_the_end() -> None:
+def test_a_delta_after_the_end_is_refused() -> None:
     lifecycle, more = Lifecycle("test"), TextDelta(id="a", delta="b")
     lifecycle.feed_all([Text(id="a"), more])
     lifecycle.close()
-    assert not lifecycle.lets_pass(more)
+    with pytest.raises(ProtocolError):
+        lifecycle.feed(more)
 
 
 @THOROUGH
@@ -256,16 +252,3 @@ def test_a_part_that_a_pause_has_closed_is_not_gone_on_with() -> None:
     begun, told = formatter.format(LogEntry(4, 4, None, more))
     assert b'"text-start"' in begun
     assert b'"text-delta"' in told
-
-
-def test_only_a_line_that_goes_on_is_more() -> None:
-    parser, more = get_parser("claude"), delta(0, DELTAS[0])
-    assert parser.more(more) is None
-    parser.feed_line(line({"type": "content_block_start", "index": 0, "content_block": BLOCKS[0]}))
-    assert parser.more(more) == TextDelta(id="message:0", delta=DELTAS[0]["text"])
-    for other in [*DELTAS[2:], *OTHERS]:
-        assert parser.more(line(other)) is None
-        assert parser.more(delta(0, other)) is None
-    assert parser.more(delta(1, DELTAS[0])) is None
-    assert parser.more(b"no JSON") is None
-    assert get_parser("emitted").more(more) is None

@@ -18,7 +18,7 @@ import pytest
 from mobox.capture.callable import CallableExecution
 from mobox.capture.catalog import Agent, Catalog, FunctionAgent, load_agent
 from mobox.capture.execution import Execution
-from mobox.capture.process import Patience, ProcessExecution, job_of
+from mobox.capture.process import ProcessExecution, StopTimeouts, job_of
 from mobox.events import Done, Error, InputRequest, Paused, StreamEvent, TextDelta
 from mobox.events.turn import Action, Answer, PromptText, Request, Turn, UserMessage
 from mobox.sandbox import get_sandbox
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 LIMIT = 60
 """Seconds in which anything here should long have happened."""
-HASTY = Patience(message=0.2, term=0.5, kill=LIMIT)
+HASTY = StopTimeouts(message=0.2, term=0.5, kill=LIMIT)
 SETTINGS = Settings(poll_seconds=0.02, lease=3600)
 QUIET = Settings(look=3600, sweep=3600, notice=3600)
 """Nobody looks around by himself, a process that waits is kept for ten minutes, and one that starts
@@ -72,7 +72,7 @@ def write_agent(folder: Path, code: str, yaml: str = "", *, emitter: bool = True
     return load_agent(folder)
 
 
-def hasty(agent: Agent, state: Path, turn: Turn, patience: Patience = HASTY) -> Execution:
+def hasty(agent: Agent, state: Path, turn: Turn, patience: StopTimeouts = HASTY) -> Execution:
     """As the supervisor does it, with less patience for those who are stopped."""
     if isinstance(agent, FunctionAgent):
         return CallableExecution(agent, state, turn, patience)
@@ -156,7 +156,7 @@ async def staged(
     url: str | None = None,
     limits: Settings = QUIET,
     settings: Settings = SETTINGS,
-    patience: Patience = HASTY,
+    patience: StopTimeouts = HASTY,
     redis_url: str = "",
 ) -> AsyncIterator[Stage]:
     """A supervisor that knows these agents, the first one best."""

@@ -13,7 +13,7 @@ import pytest
 from mobox import emit
 from mobox.capture.asking import Question, Turn
 from mobox.capture.catalog import agent
-from mobox.capture.process import Patience
+from mobox.capture.process import StopTimeouts
 from mobox.errors import DecisionNotAllowed, WouldBlock
 from mobox.events import (
     InputRequest,
@@ -343,7 +343,7 @@ async def test_who_waits_in_a_thread_is_woken_when_it_is_stopped(tmp_path: Path)
             seen.append(type(error))
             raise
 
-    patient = Patience(message=60, term=60, kill=60)
+    patient = StopTimeouts(message=60, term=60, kill=60)
     async with staged(tmp_path, agent("it")(asks_in_vain), patience=patient) as stage:
         begun = await stage.begin()
         await stage.until_it_waits(begun)

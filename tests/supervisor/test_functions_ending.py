@@ -13,7 +13,7 @@ import pytest
 
 from mobox.capture.asking import Turn
 from mobox.capture.catalog import agent
-from mobox.capture.process import Patience
+from mobox.capture.process import StopTimeouts
 from mobox.emitter import emit_status
 from mobox.errors import AgentError
 from mobox.storage.log import Run
@@ -21,7 +21,7 @@ from supervisor.functions import Events, lived
 from supervisor.stage import QUIET, Stage, both_stores, error_of, reason_of, staged, text_of
 from support.waiting import until
 
-AT_ONCE = Patience(message=0.01, term=0.01, kill=0.01)
+AT_ONCE = StopTimeouts(message=0.01, term=0.01, kill=0.01)
 
 
 # How it fails
@@ -140,7 +140,7 @@ async def test_in_a_thread_it_is_closed_at_its_next_yield(tmp_path: Path) -> Non
         finally:
             seen.append("closed")
 
-    patient = Patience(message=60, term=60, kill=60)
+    patient = StopTimeouts(message=60, term=60, kill=60)
     async with staged(tmp_path, agent("it")(works), patience=patient) as stage:
         assert reason_of(await stopped(stage, await stage.begin(), "I work")) == "cancelled"
     assert seen == ["saw it", "closed"]
@@ -211,7 +211,7 @@ async def test_a_server_that_ends_does_not_wait_for_it(tmp_path: Path) -> None:
     def sleeps() -> None:
         go_on.wait(60)
 
-    slow = Patience(message=600, term=600, kill=600)
+    slow = StopTimeouts(message=600, term=600, kill=600)
     hasty = type(QUIET)(look=3600, sweep=3600, drain=0.01)
     made = agent("it")(sleeps)
     async with staged(tmp_path, made, patience=slow, limits=hasty) as stage:

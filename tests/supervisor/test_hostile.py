@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from mobox.capture.process import Patience
+from mobox.capture.process import StopTimeouts
 from mobox.events import Raw
 from mobox.storage.log import Run
 from supervisor.stage import (
@@ -286,7 +286,7 @@ async def test_what_an_agent_says_while_it_is_stopped_counts(tmp_path: Path) -> 
             emit_text(".")
     """
     agent = write_agent(tmp_path / "polite", code)
-    async with staged(tmp_path, agent, patience=Patience(message=LIMIT)) as stage:
+    async with staged(tmp_path, agent, patience=StopTimeouts(message=LIMIT)) as stage:
         begun = await stage.begin()
         await stage.told("ready")
         await stage.supervisor.stop("ann", begun.id)

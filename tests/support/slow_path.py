@@ -1,4 +1,4 @@
-"""Compares the fast path of deltas with the slow path, which JSON values take."""
+"""Compares the log of lines, however they are read, with the log of their values."""
 
 from __future__ import annotations
 

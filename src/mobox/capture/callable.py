@@ -35,7 +35,6 @@ from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from mobox.agent_path.shared.objects import Objects
@@ -43,92 +42,30 @@ from mobox.agent_path.shared.output import encode, told_to
 from mobox.capture.asking import Turn
 from mobox.capture.catalog import FunctionAgent, takes_turn
 from mobox.capture.execution import STDERR_TAIL, Outcome
-from mobox.capture.process import Patience
+from mobox.capture.process import StopTimeouts
 from mobox.emit import done, text
 from mobox.errors import AgentError
 from mobox.events import JSON, Error, StreamEvent
 from mobox.events import turn as turns
 from mobox.events.turn import Answer, Frontend
 
-# A thread that executes calls of an event loop one after the other.
-#
-# Unlike a pool's thread it is not joined: a function that never returns does not block exit.
-
 T = TypeVar("T")
+log = logging.getLogger("mobox.capture")
 
-
-class OneThread:
-    """Executes all calls in one thread, and in the context in which it was created."""
-
-    def __init__(self, name: str) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
-        self._context = copy_context()
-        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
-
-    async def call(self, work: Callable[[], T]) -> T:
-        """The result of `work`; it is executed even if the caller is cancelled."""
-        call = _Call(work, self._loop.create_future())
-        self._calls.put(call)
-        if self._thread.ident is None:
-            self._thread.start()
-        await call.done
-        given: T = call.result()
-        return given
-
-    def end(self) -> None:
-        """End the thread after the queued calls."""
-        self._calls.put(None)
-
-    def _work(self) -> None:
-        while (call := self._calls.get()) is not None:
-            with call:
-                call.given = self._context.run(call.work)
-            with suppress(RuntimeError):  # the loop has been closed meanwhile
-                self._loop.call_soon_threadsafe(call.finish)
-
-
-class _Call:
-    """A call and its outcome; a future does not accept every exception."""
-
-    def __init__(self, work: Callable[[], Any], done: asyncio.Future[None]) -> None:
-        self.work = work
-        self.done = done
-        self.given: Any = None
-        self._raised: BaseException | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        self._raised = error
-        return True
-
-    def finish(self) -> None:
-        if not self.done.done():
-            self.done.set_result(None)
-
-    def result(self) -> Any:
-        if self._raised is not None:
-            raise self._raised
-        return self.given
-
-
-# Converts objects of SDKs to the plain values that parsers read, for function agents.
-#
-# An agent in its own process emits the same with `emit_object`.
+MOST_HELD: Final = 64 * 1024
+_END: Final = object()
+_ENDINGS: Final = ("done", "paused")
+_TIMEOUTS: Final = StopTimeouts()
+_GRACE: Final = 0.5
+"""Seconds to clean up, even after `kill`."""
 
 
 class SdkObjects:
-    """The objects of one run; those that a graph's state repeats are emitted once.
+    """Converts the SDK's objects of one run to plain values; `emit_object` does so in a process.
 
-    No SDK is imported: pydantic models, dataclasses, LangChain's messages, commands and interrupts,
-    exceptions, bytes and images are recognized by their attributes.
+    Those that a graph's state repeats are emitted once. No SDK is imported: pydantic models,
+    dataclasses, LangChain's messages, commands and interrupts, exceptions, bytes and images are
+    recognized by their attributes.
     """
 
     def __init__(self) -> None:
@@ -139,17 +76,6 @@ class SdkObjects:
         return self._objects.describe(value)
 
 
-log = logging.getLogger("mobox.capture")
-
-MOST_HELD: Final = 64 * 1024
-_END: Final = object()
-_ENDINGS: Final = ("done", "paused")
-_OURS: Final = (__file__, __file__)
-_TIMEOUTS: Final = Patience()
-_GRACE: Final = 0.5
-"""Seconds to clean up, even after `kill`."""
-
-
 class CallableExecution:
     """One attempt of a run, executed by a function. Create it in a running event loop."""
 
@@ -158,10 +84,10 @@ class CallableExecution:
         agent: FunctionAgent,
         state: Path,
         turn: turns.Turn,
-        patience: Patience = _TIMEOUTS,
+        timeouts: StopTimeouts = _TIMEOUTS,
     ) -> None:
         self._name = agent.id
-        self._timeouts = patience
+        self._timeouts = timeouts
         self._output = _Output()
         self._objects = SdkObjects()
         self._last: object = None
@@ -222,12 +148,7 @@ class CallableExecution:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
     # Its output
@@ -290,10 +211,8 @@ class CallableExecution:
 
     def _conclude(self, work: asyncio.Task[None]) -> None:
         stopped = self._stop is not None
-        raised: BaseException | None = None
-        if not work.cancelled():
-            raised = work.exception()
-        elif not stopped:
+        raised = None if work.cancelled() else work.exception()
+        if work.cancelled() and not stopped:
             raised = asyncio.CancelledError("The agent cancelled itself.")
         if raised is None:
             self._close(Outcome(exit_code=0, stopped=stopped))
@@ -301,9 +220,8 @@ class CallableExecution:
         kind = type(raised).__name__
         message = str(raised) if isinstance(raised, AgentError) else ""
         error = Error(message=message or f"The agent failed ({kind}).", code=kind)
-        self._close(
-            Outcome(exit_code=1, raised=error, stderr_tail=_traceback(raised), stopped=stopped)
-        )
+        tail = _traceback(raised)
+        self._close(Outcome(exit_code=1, raised=error, stderr_tail=tail, stopped=stopped))
 
     def _close(self, outcome: Outcome) -> None:
         if not self._ended.done():
@@ -360,7 +278,7 @@ def _is_async(call: partial[object]) -> bool:
 def _traceback(error: BaseException) -> str:
     """The traceback without the frames of this module."""
     trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename in _OURS:
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
     return "".join(traceback.format_exception(type(error), error, trace))[-STDERR_TAIL:]
 
@@ -411,3 +329,60 @@ class _Output:
         self._is_closed = True
         self._something.set()
         self._room.set()
+
+
+class OneThread:
+    """Executes an event loop's calls one by one in a thread, in the context of its creation.
+
+    Unlike a pool's thread it is not joined: a function that never returns does not block exit.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        self._context = copy_context()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+
+    async def call(self, work: Callable[[], T]) -> T:
+        """The result of `work`; it is executed even if the caller is cancelled."""
+        call = _Call(work, self._loop.create_future())
+        self._calls.put(call)
+        if self._thread.ident is None:
+            self._thread.start()
+        await call.done
+        if call.raised is not None:
+            raise call.raised
+        given: T = call.given
+        return given
+
+    def end(self) -> None:
+        """End the thread after the queued calls."""
+        self._calls.put(None)
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            with call:
+                call.given = self._context.run(call.work)
+            with suppress(RuntimeError):  # the loop has been closed meanwhile
+                self._loop.call_soon_threadsafe(call.finish)
+
+
+class _Call:
+    """A call and its outcome; a future does not accept every exception."""
+
+    def __init__(self, work: Callable[[], Any], done: asyncio.Future[None]) -> None:
+        self.work = work
+        self.done = done
+        self.given: Any = None
+        self.raised: BaseException | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
+        self.raised = error
+        return True
+
+    def finish(self) -> None:
+        if not self.done.done():
+            self.done.set_result(None)

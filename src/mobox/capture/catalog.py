@@ -3,6 +3,10 @@
 Rule 1: an agent's id is the name of its folder.
 Rule 2: an invalid file disables only its own agent; the error names the line and the field.
 Rule 3: an unknown field is an error, as it is usually a typo.
+Rule 4: a function (`@mobox.agent("weather", framework="openai")`) that takes an argument gets the
+        `Turn`. It yields or returns the SDK's objects as they are, lines of `mobox.emit`, or text;
+        capture/callable.py explains how each is read. Errors in its declaration are raised when it
+        is registered, not when it is run.
 
 docs/agents.md lists the fields.
 """
@@ -290,12 +294,7 @@ def _bytes(value: JSON) -> JSON:
     return value if size is None else int(size[1]) * UNITS[size[2].upper()]
 
 
-# Agents that are functions of this program: `@mobox.agent("weather", framework="openai")`.
-#
-# Rule 1: a function that takes an argument gets the `Turn`; one that takes none is called without.
-# Rule 2: it yields or returns the SDK's objects as they are, lines of `mobox.emit`, or text.
-#         capture/callable.py explains how each is read.
-# Rule 3: errors in a declaration are raised when the function is registered, not when it is run.
+# Agents that are functions of this program
 
 Function = Callable[..., object]
 

@@ -56,42 +56,33 @@ class Execution(Protocol):
 
     async def read(self) -> bytes:
         """Its next output; empty when it has ended and all is read. May be cancelled."""
-        ...
 
     def answer(self, request_id: str, answer: Answer) -> None:
         """Pass the answer to an input request."""
-        ...
 
     @property
     def created(self) -> str | None:
         """What was created for it, as a message for users; `None` if it was only started."""
-        ...
 
     @property
     def has_started(self) -> bool:
         """Whether it has read its turn, even without output."""
-        ...
 
     @property
     def heard(self) -> bool:
         """Whether it has certainly received all answers, even without output since."""
-        ...
 
     def tell(self, frontend: Frontend) -> None:
         """Pass the frontend state that came with an answer."""
-        ...
 
     async def stop(self) -> Outcome:
         """Stop it, gracefully at first."""
-        ...
 
     def kill(self) -> None:
         """Kill it at once."""
-        ...
 
     async def outcome(self) -> Outcome:
         """How it ended, once it has."""
-        ...
 
     async def __aenter__(self) -> Self: ...
 

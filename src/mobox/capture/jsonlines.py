@@ -51,8 +51,7 @@ class JsonLines:
         self._bom = _BOM
         self._read: Callable[[list[Item]], list[Item]] | None = None
         self._is_plain = False  # it is JSON lines
-        self.longest = -1
-        """The maximum length of lines that may be passed through unchecked; -1 for none."""
+        self._longest = -1  # lines up to this length may pass unchecked; -1 for none
 
     def feed(self, data: bytes) -> list[Any]:
         """The values that these bytes complete, in order."""
@@ -66,11 +65,11 @@ class JsonLines:
         """`feed` without decoding, for callers that have their own decoder."""
         line, end, rest = data.partition(b"\n")
         # Most reads are one whole line. In braces it is not blank, nor SSE, and has no CR.
-        if end and not rest and len(line) <= self.longest and line[:1] + line[-1:] == b"{}":
+        if end and not rest and len(line) <= self._longest and line[:1] + line[-1:] == b"{}":
             return [line]
         lines = data.split(b"\n")
         rest = lines.pop()
-        if len(data) <= self.longest and _is_easy(data):
+        if len(data) <= self._longest and _is_easy(data):
             items: list[Item] = [*lines]
             if min(map(len, lines), default=0) <= 8:
                 items = _not_blank(items)
@@ -78,7 +77,7 @@ class JsonLines:
             items = (self._read or self._decide)(self._ended(lines, data)) if lines else []
         if rest:
             self._line.add(rest)
-        self.longest = self._max_line if self._is_plain and not self._line.size else -1
+        self._longest = self._max_line if self._is_plain and not self._line.size else -1
         return items
 
     def _ended(self, lines: list[bytes], data: bytes) -> list[Item]:
@@ -92,11 +91,13 @@ class JsonLines:
         return [item.removesuffix(b"\r") if isinstance(item, bytes) else item for item in items]
 
     def _decide(self, lines: list[Item]) -> list[Item]:
-        lines[0], self._bom = _without(self._bom, lines[0]), b""
+        if isinstance(lines[0], bytes):
+            lines[0] = lines[0].removeprefix(self._bom)
+        self._bom = b""
         for number, line in enumerate(lines):
             if _starts(line, _SSE_STARTS):
                 return self._turn_to_sse(lines, number)
-            if _is_json(line):
+            if isinstance(line, bytes) and isinstance(decode(line), dict | list):
                 self._read, self._is_plain = self._read_plain, True
                 return _not_blank(lines[:number]) + self._read(lines[number:])
         return _not_blank(lines)
@@ -117,16 +118,8 @@ def _is_easy(data: bytes) -> bool:
     return b"\r" not in data and b"\ndata:" not in data and not data.startswith(b"data:")
 
 
-def _without(prefix: bytes, line: Item) -> Item:
-    return line.removeprefix(prefix) if isinstance(line, bytes) else line
-
-
 def _starts(line: Item, starts: tuple[bytes, ...]) -> bool:
     return isinstance(line, bytes) and line.startswith(starts)
-
-
-def _is_json(line: Item) -> bool:
-    return isinstance(line, bytes) and isinstance(decode(line), dict | list)
 
 
 def _not_blank(lines: list[Item]) -> list[Item]:
@@ -152,16 +145,15 @@ class _ServerSentEvents:
             value = value.removeprefix(b" ")
             self._data.add(b"\n" + value if self._data.size else value)
             return []
-        return [] if name in _SSE_IGNORED else [*self._dispatch(), _stray(line)]
+        if name in _SSE_IGNORED:
+            return []
+        is_object = line.lstrip().startswith(b"{")
+        return [*self._dispatch(), line if is_object else json_text.kept(line, "not SSE")]
 
     def _dispatch(self) -> list[Item]:
         data = self._data.end(b"")
         is_nothing = isinstance(data, bytes) and data.strip() in (b"", b"[DONE]")
         return [] if is_nothing else [data]
-
-
-def _stray(line: bytes) -> Item:
-    return line if line.lstrip().startswith(b"{") else json_text.kept(line, "not SSE")
 
 
 class _Held:
@@ -187,8 +179,9 @@ class _Held:
         if self.size == 0 and len(piece) <= self._cap:
             return piece
         self.add(piece)
-        fits = self.size <= self._cap
-        whole = bytes(self._kept) if fits else _dropped(self.size, self._past_cap)
+        whole: Item = bytes(self._kept)
+        if self.size > self._cap:
+            whole = Raw(raw={"dropped_bytes": self.size}, source=self._past_cap)
         self._kept.clear()
         self.size = 0
         return whole
@@ -200,7 +193,3 @@ def decode(line: bytes) -> Any:
         return json_text.decode(line)
     except NotJson as problem:
         return json_text.kept(line, str(problem))
-
-
-def _dropped(size: int, source: str) -> Raw:
-    return Raw(raw={"dropped_bytes": size}, source=source)

@@ -19,7 +19,6 @@ import termios
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 import msgspec
@@ -32,12 +31,10 @@ from mobox.events import JSON
 from mobox.events.turn import Answer, Frontend, Turn
 from mobox.sandbox import Child, Job, Sandbox, Status
 
-__all__ = ["Outcome", "Patience", "ProcessExecution", "job_of"]
-
 READ_SIZE: Final = 64 * 1024
 
 
-class Patience(Struct, frozen=True, kw_only=True):
+class StopTimeouts(Struct, frozen=True, kw_only=True):
     """Timeouts of a stop, in seconds, until the next, stronger means."""
 
     message: float = 1
@@ -46,7 +43,7 @@ class Patience(Struct, frozen=True, kw_only=True):
     """For the kernel, to end all its processes; after that the keeper continues alone."""
 
 
-_TIMEOUTS: Final = Patience()
+_TIMEOUTS: Final = StopTimeouts()
 
 
 def job_of(agent: Agent, state: Path) -> Job:
@@ -64,9 +61,9 @@ def job_of(agent: Agent, state: Path) -> Job:
 class ProcessExecution:
     """One attempt of a run, executed by a process. Created by `start`, in an event loop."""
 
-    def __init__(self, child: Child, patience: Patience) -> None:
+    def __init__(self, child: Child, timeouts: StopTimeouts) -> None:
         self._child = child
-        self._timeouts = patience
+        self._timeouts = timeouts
         self._stdout = _Source(child.stdout)
         self._stderr = _Tail(child.stderr)
         self._stdin = _Sink(child.stdin)
@@ -76,10 +73,10 @@ class ProcessExecution:
 
     @classmethod
     def start(
-        cls, job: Job, turn: Turn, sandbox: Sandbox, patience: Patience = _TIMEOUTS
+        cls, job: Job, turn: Turn, sandbox: Sandbox, timeouts: StopTimeouts = _TIMEOUTS
     ) -> ProcessExecution:
         """Start `job` and send it `turn`; raises `OSError` if it cannot be started."""
-        execution = cls(sandbox.start(job), patience)
+        execution = cls(sandbox.start(job), timeouts)
         execution._send_message("turn", turn)
         return execution
 
@@ -144,8 +141,7 @@ class ProcessExecution:
 
     async def stop(self) -> Outcome:
         """Stop it: by a message, TERM, then KILL. Continues even if the caller is cancelled."""
-        if self._stop is None and self.running:
-            self._stop = asyncio.create_task(self._end())
+        self._begin_to_stop()
         if self._stop is not None:
             await asyncio.shield(self._stop)
         return await self.outcome()
@@ -154,8 +150,7 @@ class ProcessExecution:
         """Kill it at once, as after a lost lease; even if it is being stopped."""
         if not self._hurry.done():
             self._hurry.set_result(None)
-        if self._stop is None and self.running:
-            self._stop = asyncio.create_task(self._end())
+        self._begin_to_stop()
 
     async def outcome(self) -> Outcome:
         """How it ended, once it has."""
@@ -170,12 +165,7 @@ class ProcessExecution:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         try:
             await self.stop()
         finally:
@@ -191,9 +181,13 @@ class ProcessExecution:
             self._stderr.finish()
             self._stdout.finish()
 
+    def _begin_to_stop(self) -> None:
+        if self._stop is None and self.running:
+            self._stop = asyncio.create_task(self._end())
+
     async def _end(self) -> None:
         timeouts = self._timeouts
-        if await self._ends_after(self._send_stop, timeouts.message):
+        if await self._ends_after(lambda: self.send({"type": "stop"}), timeouts.message):
             return
         if await self._ends_after(self._child.terminate, timeouts.term):
             return
@@ -201,9 +195,6 @@ class ProcessExecution:
         await asyncio.wait([self._ended], timeout=timeouts.kill)
         if self.running:
             self._child.kill()
-
-    def _send_stop(self) -> None:
-        self.send({"type": "stop"})
 
     async def _ends_after(self, request: Callable[[], None], seconds: float) -> bool:
         """Make a request to stop, and wait; whether it has ended. Skipped after `kill`."""
@@ -248,7 +239,11 @@ class _Source:
         """Wait until there is data, or the process has ended."""
         loop = asyncio.get_running_loop()
         ready = loop.create_future()
-        wake = _setter(ready)
+
+        def wake(*_: object) -> None:
+            if not ready.done():
+                ready.set_result(None)
+
         loop.add_reader(self._number, wake)
         ended.add_done_callback(wake)
         try:
@@ -277,7 +272,6 @@ class _Tail:
 
     def __init__(self, number: int) -> None:
         self._source = _Source(number)
-        self._number = number
         self._kept = bytearray()
         asyncio.get_running_loop().add_reader(number, self._read)
 
@@ -335,14 +329,6 @@ class _Sink:
             self._waiting.clear()
             asyncio.get_running_loop().remove_writer(self._number)
             os.close(self._number)
-
-
-def _setter(future: asyncio.Future[None]) -> Callable[..., None]:
-    def wake(*_: object) -> None:
-        if not future.done():
-            future.set_result(None)
-
-    return wake
 
 
 def _waiting_in(number: int) -> int:

@@ -28,11 +28,9 @@ class Sink(Protocol):
 
     def write(self, data: bytes, /) -> object:
         """Write some bytes."""
-        ...
 
     def flush(self) -> object:
         """Flush, for concurrent readers."""
-        ...
 
 
 def record_command(command: Sequence[str], sink: Sink) -> int:

@@ -48,7 +48,6 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
-    ToolUseDelta,
 )
 from mobox.events.blocks import NOTES, Block, Blocks, OpenBlock, end_of
 from mobox.events.names import Names, named
@@ -57,72 +56,8 @@ from mobox.lifecycle.calls import Calls, RenamedCalls
 from mobox.lifecycle.ending import AGENTS_OWN_REASONS, Ending
 from mobox.lifecycle.thoughts import Thoughts
 
-# The steps and subagents of a run, from their starts to their ends.
-
-_END_OF: Final[dict[type[StreamEvent], type[StreamEvent]]] = {
-    StepStart: StepEnd,
-    SubagentStart: SubagentEnd,
-}
-_START_OF: Final = {end: start for start, end in _END_OF.items()}
-_PREFIXES: Final[dict[type[StreamEvent], str]] = {StepStart: "step", SubagentStart: "subagent"}
-
-
-class Spans:
-    """The open steps and subagents, in the order of their starts."""
-
-    def __init__(self, names: Names) -> None:
-        self._names = names
-        self._open: dict[tuple[type[StreamEvent], str], StreamEvent] = {}
-
-    def start(self, event: StepStart | SubagentStart) -> Iterator[StreamEvent]:
-        """Start one; an open one of the same name ends first."""
-        kind = type(event)
-        name = event.id or self._names.fresh(_PREFIXES[kind])
-        if (kind, name) in self._open:
-            yield _end_of(self._open.pop((kind, name)))
-        event = named(event, name)
-        self._open[kind, name] = event
-        yield event
-
-    def end(self, event: StepEnd | SubagentEnd) -> Iterator[StreamEvent]:
-        """End one, the last if none is named; nothing if it is not open."""
-        kind = _START_OF[type(event)]
-        name = event.id if event.id is not None else self._last(kind)
-        start = self._open.pop((kind, name or ""), None)
-        if start is None:
-            return
-        event = named(event, name)
-        if isinstance(event, SubagentEnd) and isinstance(start, SubagentStart):
-            event = replace(event, agent=event.agent or start.agent)
-        yield event
-
-    def interrupt_all(self) -> Iterator[StreamEvent]:
-        """The run ends: end all that are open, the last first."""
-        for start in reversed(self._open.values()):
-            yield _end_of(start, status="interrupted")
-
-    def _last(self, kind: type[StreamEvent]) -> str | None:
-        return next((name for each, name in reversed(self._open) if each is kind), None)
-
-
-def _end_of(start: StreamEvent, **how: str) -> StreamEvent:
-    end: Any = _END_OF[type(start)]
-    who = {"agent": start.agent} if isinstance(start, SubagentStart) else {}
-    event: StreamEvent = end(id=start.id, scope=start.scope, **who, **how)
-    return event
-
-
-__all__ = ["AGENT_STARTED", "Lifecycle"]
-
 Handler = Callable[["Lifecycle", Any], Iterable[StreamEvent]]
 _E = TypeVar("_E", bound=StreamEvent)
-FastPath = tuple[str | None, type[StreamEvent] | None, list[str] | None]
-"""The id and the class of consecutive deltas, which are logged as they are; for a tool call also
-the list of its input's deltas."""
-NO_FAST_PATH: FastPath = (None, None, None)
-Unnamed = tuple[type[StreamEvent], tuple[str, ...], str] | None
-"""The class and scope of consecutive deltas without an id, and the id of their block."""
-
 _DELTA_OF: dict[type[StreamEvent], type[StreamEvent]] = {Text: TextDelta, Thinking: ThinkingDelta}
 _OPENING_OF: dict[type[StreamEvent], type[StreamEvent]] = {
     TextDelta: Text,
@@ -130,7 +65,13 @@ _OPENING_OF: dict[type[StreamEvent], type[StreamEvent]] = {
     ThinkingDelta: Thinking,
     ThinkingEnd: Thinking,
 }
-_HALTS = {EventType.PAUSED, EventType.ERROR, EventType.INPUT_RESPONSE}
+_END_OF: Final[dict[type[StreamEvent], type[StreamEvent]]] = {
+    StepStart: StepEnd,
+    SubagentStart: SubagentEnd,
+}
+_START_OF: Final = {end: start for start, end in _END_OF.items()}
+_PREFIXES: Final[dict[type[StreamEvent], str]] = {StepStart: "step", SubagentStart: "subagent"}
+_HALTS: Final = {EventType.PAUSED, EventType.ERROR, EventType.INPUT_RESPONSE}
 _OPENING_IN: dict[Block, type[StreamEvent]] = {Block.TEXT: Text, Block.THINKING: Thinking}
 NOISE = 32
 """How many RAW events are held back until the first other event, so that START can precede them."""
@@ -156,8 +97,6 @@ class Lifecycle:
         self._resent: dict[str | None, str] = {}  # new ids of retracted blocks that are sent again
         self._calls = Calls(self._names)
         self._renamed = RenamedCalls(self._calls.latest)
-        self._fast_path = NO_FAST_PATH
-        self._unnamed: Unnamed = None
 
     @property
     def waiting(self) -> bool:
@@ -169,21 +108,17 @@ class Lifecycle:
         return self.feed_all((event,))
 
     def feed_all(self, events: Iterable[StreamEvent]) -> Events:
-        """`feed` for the events of one read. Nine of ten are deltas of the same block as before."""
+        """`feed` for several events."""
         log: Events = []
-        block, delta_class, pieces = self._fast_path
         for event in events:
-            if type(event) is delta_class and event.id == block:
-                if pieces is not None:
-                    pieces.append(event.delta)  # type: ignore[attr-defined]
-                log.append(event)
-            elif event.id is None and (more := self._named(event)) is not None:
-                log.append(more)
-            else:
-                placed = self._place(event)
-                log += self._renamed.follow(placed) if self._calls.latest else placed
-                block, delta_class, pieces = self._fast_path = self._fast_path_after(event)
+            placed = self._place(event)
+            log += self._renamed.follow(placed) if self._calls.latest else placed
         return log
+
+    def feed_line(self, events: Iterable[StreamEvent]) -> Events:
+        """`feed_all` for the events of one line, and PAUSED again if the agent still waits."""
+        log = self.feed_all(events)
+        return log + self.pause_again() if self._pause.is_on else log
 
     def feed_last(self, events: Iterable[StreamEvent]) -> Events:
         """`feed_all` for the events that a parser adds when its source has ended.
@@ -199,26 +134,18 @@ class Lifecycle:
             elif not (failed and isinstance(event, Paused)):
                 log += self.feed(event)
                 self._ending.failed = self._ending.failed or failed
-        self._fast_path, self._unnamed = NO_FAST_PATH, None
         return log
-
-    def lets_pass(self, event: StreamEvent) -> bool:
-        """Take `event` if it is another delta of the same block, which is logged as it is."""
-        block, delta_class, pieces = self._fast_path
-        if type(event) is not delta_class or event.id != block:
-            return False
-        if pieces is not None:
-            pieces.append(event.delta)  # type: ignore[attr-defined]
-        return True
 
     def _place(self, event: StreamEvent) -> Events:
         opened = self._open.get(event.id)  # the class of the block's deltas, and its opening
-        if opened is not None and opened[0] is type(event) and not self._halts(event):
-            return [event]
+        if opened is not None and opened[0] is type(event) and not self._is_halted:
+            return [event]  # nine of ten events are deltas of an open block
         if self.ended:
             raise ProtocolError(f"{event.type} after DONE")
         if isinstance(event, Done):
-            return self._propose(event)
+            self._ending.propose(event)
+            self._pause.end()
+            return []
         if isinstance(event, Paused) and self._pause.is_repeated_by(event):
             return []  # parsers repeat it when their source ends
         if not self._started and isinstance(event, Raw) and len(self._noise) < NOISE:
@@ -227,31 +154,9 @@ class Lifecycle:
         before = [] if self._started else self._log(self._begin(event))
         handler = self.HANDLERS.get(event.type, Lifecycle._pass)
         placed = self._log(handler(self, self._calls.with_latest_names(event)))
-        return before + (placed or self._log([_stray(event)]))
-
-    def _fast_path_after(self, event: StreamEvent) -> FastPath:
-        """The fast path for deltas that follow `event` and change nothing but the log.
-
-        A delta of an open block, or of a call that was not renamed, is logged as it is: whatever
-        it could end, rename or add was done for the delta before it.
-        """
-        self._unnamed = None
-        if self.waiting or self._ending.failed or self._calls.latest:  # needs the full path
-            return NO_FAST_PATH
-        is_delta = event.id is None and type(event) in _DELTA_OF.values()
-        if is_delta and (block := self._blocks.open) is not None:
-            self._unnamed = type(event), block.scope, block.id
-        opened = self._open.get(event.id)
-        if opened is not None:
-            return event.id, opened[0], None
-        pieces = self._calls.input_of(event.id)
-        return (event.id, ToolUseDelta, pieces) if pieces is not None else NO_FAST_PATH
-
-    def _named(self, event: StreamEvent) -> StreamEvent | None:
-        """`event` with its block's id, if it is another delta of the block without one."""
-        if self._unnamed is None or (type(event), event.scope) != self._unnamed[:2]:
-            return None
-        return replace(event, id=self._unnamed[2])
+        if not placed:
+            placed = self._log([Raw(raw=event.as_json(), source=f"stray {event.type}")])
+        return before + placed
 
     @property
     def may_pause_again(self) -> bool:
@@ -259,10 +164,9 @@ class Lifecycle:
         return self._pause.is_due(at_end=True)
 
     def pause_again(self, *, at_end: bool = False) -> Events:
-        """PAUSED, if the agent still waits after other work; writers call it after each line."""
+        """PAUSED, if the agent still waits after other work."""
         if not self._pause.is_due(at_end):
             return []
-        self._fast_path, self._unnamed = NO_FAST_PATH, None
         return self._log([self._pause.again()])
 
     def close(self, done: Done | None = None) -> Events:
@@ -271,7 +175,6 @@ class Lifecycle:
             return []
         events = self._log(self._end_all(done or self.own_end()))
         self.ended = True
-        self._fast_path, self._unnamed = NO_FAST_PATH, None
         return self._renamed.follow(events)
 
     def _log(self, events: Iterable[StreamEvent]) -> Events:
@@ -289,16 +192,14 @@ class Lifecycle:
 
     def _enter(self, event: StreamEvent, log: Events) -> None:
         log.append(event)
-        if self._halts(event):
-            self._halt(event)
+        if self._is_halted or event.type in _HALTS:
+            self._pause.update(event)
+            self._ending.see(event)
 
-    def _halts(self, event: StreamEvent) -> bool:
-        """Whether `event` may change that the run waits or has failed."""
-        return self._pause.is_on or self._ending.failed or event.type in _HALTS
-
-    def _halt(self, event: StreamEvent) -> None:
-        self._pause.update(event)
-        self._ending.see(event)
+    @property
+    def _is_halted(self) -> bool:
+        """Whether the run waits, will wait again, or has failed, which any event may change."""
+        return self._pause.is_on or self._ending.failed
 
     def _is_logged(self, block: OpenBlock) -> bool:
         """Whether the log has this block: not Processing, nor a block that has only notes."""
@@ -324,11 +225,6 @@ class Lifecycle:
                 name=AGENT_STARTED,
                 value=event.data,
             )
-
-    def _propose(self, event: Done) -> Events:
-        self._ending.propose(event)
-        self._pause.end()
-        return []
 
     def own_end(self) -> Done:
         """How the run ends if `close` gets no other DONE."""
@@ -455,5 +351,46 @@ class Lifecycle:
     """Events that are not logged as they are. A handler that yields nothing could not place one."""
 
 
-def _stray(event: StreamEvent) -> Raw:
-    return Raw(raw=event.as_json(), source=f"stray {event.type}")
+class Spans:
+    """The open steps and subagents, in the order of their starts."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._open: dict[tuple[type[StreamEvent], str], StreamEvent] = {}
+
+    def start(self, event: StepStart | SubagentStart) -> Iterator[StreamEvent]:
+        """Start one; an open one of the same name ends first."""
+        kind = type(event)
+        name = event.id or self._names.fresh(_PREFIXES[kind])
+        if (kind, name) in self._open:
+            yield _end_of(self._open.pop((kind, name)))
+        event = named(event, name)
+        self._open[kind, name] = event
+        yield event
+
+    def end(self, event: StepEnd | SubagentEnd) -> Iterator[StreamEvent]:
+        """End one, the last if none is named; nothing if it is not open."""
+        kind = _START_OF[type(event)]
+        name = event.id if event.id is not None else self._last(kind)
+        start = self._open.pop((kind, name or ""), None)
+        if start is None:
+            return
+        event = named(event, name)
+        if isinstance(event, SubagentEnd) and isinstance(start, SubagentStart):
+            event = replace(event, agent=event.agent or start.agent)
+        yield event
+
+    def interrupt_all(self) -> Iterator[StreamEvent]:
+        """The run ends: end all that are open, the last first."""
+        for start in reversed(self._open.values()):
+            yield _end_of(start, status="interrupted")
+
+    def _last(self, kind: type[StreamEvent]) -> str | None:
+        return next((name for each, name in reversed(self._open) if each is kind), None)
+
+
+def _end_of(start: StreamEvent, **how: str) -> StreamEvent:
+    end: Any = _END_OF[type(start)]
+    who = {"agent": start.agent} if isinstance(start, SubagentStart) else {}
+    event: StreamEvent = end(id=start.id, scope=start.scope, **who, **how)
+    return event

@@ -92,11 +92,6 @@ class Calls:
             call.deltas.append(event.delta)
             yield named(event, call.name)
 
-    def input_of(self, name: str | None) -> list[str] | None:
-        """The deltas of an input that is still streamed; `None` if it ended or ids are renamed."""
-        call = self._calls.get(name)
-        return call.deltas if call is not None and not call.ended and not self.latest else None
-
     def end(self, event: ToolUseEnd) -> Iterator[StreamEvent]:
         """The input is complete; nothing if it was already."""
         call = yield from self._call_of(event.id, event.scope)
@@ -177,14 +172,12 @@ class Calls:
         self._open.pop(call.name, None)
 
 
-# Renames calls in texts: for an id which the agent reused, the log has another name.
-#
-# Ids of calls do not repeat in a log. A placeholder in a text names the latest call of its id, so
-# it gets the name that this call has in the log.
-
-
 class RenamedCalls:
-    """Renames calls in the open texts of one run."""
+    """Renames calls in the open texts of one run.
+
+    A placeholder in a text names the latest call of its id. Ids of calls do not repeat in a log, so
+    the placeholder of an id which the agent reused gets the name that this call has in the log.
+    """
 
     def __init__(self, latest: Mapping[str | None, str]) -> None:
         self._latest = latest

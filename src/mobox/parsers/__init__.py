@@ -8,7 +8,7 @@ Rule 4: a parser ends only what it opened itself; the lifecycle repairs the rest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import ClassVar, TypeVar
 
 import msgspec
@@ -93,26 +93,6 @@ class EventParser:
             return self.feed(json_text.decode(line))
         except NotJson as problem:
             return [json_text.kept(line, str(problem))]
-
-    def more(self, line: bytes) -> StreamEvent | None:
-        """Parse `line` if it is another delta of the block of the line before (fast path).
-
-        `None`, with the state unchanged, if it may be something else, or for a parser without a
-        fast path: then call `feed_line`.
-        """
-        return None
-
-    def feed_lines(self, lines: Iterable[bytes | StreamEvent]) -> list[StreamEvent]:
-        """Parse one read: lines of JSON, and events for text that is not JSON."""
-        events: list[StreamEvent] = []
-        for line in lines:
-            if not isinstance(line, bytes):
-                events.append(line)
-            elif (more := self.more(line)) is not None:
-                events.append(more)
-            else:
-                events += self.feed_line(line)
-        return events
 
 
 def get_parser(framework: str, prefix: str = "") -> EventParser:

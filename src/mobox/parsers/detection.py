@@ -186,7 +186,7 @@ class UnreadLines:
             if isinstance(event, Raw):
                 if is_unread(event):
                     self._add(event)
-            elif event.type not in _FRAME:
+            elif not self.understood and event.type not in _FRAME:
                 self.understood = True
 
     def recall(self, events: Iterable[StreamEvent]) -> None:

@@ -5,29 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
 
-from mobox.capture.jsonlines import END, Item, JsonLines
+from mobox.capture.jsonlines import END
+from mobox.capture.pipeline import Recorder
 from mobox.errors import RunActive, StorageError
 from mobox.events import (
     Done,
+    Events,
     InputRequest,
     InputResponse,
     LogEntry,
     Paused,
     Raw,
-    Result,
     StreamEvent,
-    Usage,
 )
 from mobox.events.waiting import LETS_WAIT
-from mobox.lifecycle import Lifecycle
-from mobox.parsers import EventParser, get_parser
-from mobox.parsers.detection import UnreadLines
 from mobox.storage.log import Log, RawLine, Run, pages
 from mobox.supervisor.input_requests import InputRequests
 
@@ -51,9 +47,10 @@ class Clock:
 
 
 class RunWriter:
-    """The only writer of one attempt: bytes are split, parsed, repaired and appended, in order.
+    """The only writer of one attempt. Appends events in order, under the attempt's epoch.
 
-    Appends under the attempt's epoch. Starts empty; `take_up` rebuilds its state from the log.
+    Its recorder turns the agent's output into events for the log; the writer adds the store and
+    the server's own events. Starts empty; `take_up` rebuilds its state from the existing log.
     """
 
     def __init__(
@@ -71,13 +68,9 @@ class RunWriter:
         self._run = run
         self._on_pause = on_pause
         self._was_waiting = False  # as `on_pause` was last called
-        self._lifecycle = Lifecycle(run.framework)
-        self._unread = UnreadLines(run.framework)
+        self._recorder = Recorder(run.framework, self._since_answers, begin=False)
         self._clock = Clock()
         self._append_lock = asyncio.Lock()
-        self._lines = JsonLines()
-        self._parser: EventParser | None = None
-        self._execution = ""  # the prefix of ids of every execution but the first
         self._processes = 0
         self._answered: set[str | None] = set()
 
@@ -90,50 +83,48 @@ class RunWriter:
 
     async def catch_up(self) -> None:
         """Rebuild the state from the log."""
-        self._lifecycle, self.input_requests = Lifecycle(self._run.framework), InputRequests()
-        self._unread = self._unread.afresh()
+        self._recorder.forget()
+        self.input_requests = InputRequests()
         async for page in pages(self._log, self._run.id):
             events = [entry.event for entry in page]
-            self._lifecycle.feed_all(events)
+            self._recorder.recall(events)
             self.input_requests.see_all(events)
-            self._unread.recall(events)
-        self._was_waiting = self._lifecycle.waiting
+        self._was_waiting = self.waiting
 
     @property
     def waiting(self) -> bool:
         """Whether the run is paused until an input request is answered."""
-        return self._lifecycle.waiting
+        return self._recorder.lifecycle.waiting
 
     @property
     def fails(self) -> bool:
         """Whether the agent's own events, or the lack of any, end the run with an error."""
         if self.waiting:
             return False
-        return self._lifecycle.own_end().reason == "error" or self._unread.error() is not None
+        own_end = self._recorder.lifecycle.own_end()
+        return own_end.reason == "error" or self._recorder.unread.error() is not None
 
     @property
     def may_pause_again(self) -> bool:
         """Whether the run counts as running although an input request is open."""
-        return self._lifecycle.may_pause_again
+        return self._recorder.lifecycle.may_pause_again
 
     async def pause_again(self) -> None:
         """Append PAUSED: an input request is open and the agent does nothing else."""
         async with self._append_lock:
-            await self._store(self._lifecycle.pause_again(at_end=True))
+            await self._store(self._recorder.lifecycle.pause_again(at_end=True))
 
     def listen(self) -> None:
         """Start parsing another process; the ids that its parser makes up get a new prefix."""
         self._processes += 1
         attempt, process = self._run.leg, self._processes
         first = f"{attempt}." if attempt > 1 else ""
-        self._execution = first if process == 1 else f"{attempt}.{process}."
-        self._lines = JsonLines()
-        self._parser = get_parser(self._run.framework, self._execution)
+        self._recorder.begin_execution(first if process == 1 else f"{attempt}.{process}.")
 
     async def write(self, *events: StreamEvent) -> list[LogEntry]:
         """Append the server's own events."""
         async with self._append_lock:
-            stored = await self._store(self._lifecycle.feed_all(events))
+            stored = await self._store(self._recorder.lifecycle.feed_all(events))
             replies = {event.id for event in events if isinstance(event, InputResponse)}
             self._answered |= replies
             self.has_unread_answer = self.has_unread_answer or bool(replies)
@@ -142,21 +133,15 @@ class RunWriter:
     async def read(self, data: bytes) -> None:
         """Parse an agent's output and append its events, with the raw lines."""
         async with self._append_lock:
-            if data.count(b"\n") <= MOST_LINES:
-                await self._parse(self._lines.split(data))
-                return
-            for start in range(0, len(data), PIECE):  # parsing a piece blocks the event loop
-                await self._parse(self._lines.split(data[start : start + PIECE]))
+            for piece in _pieces(data):
+                await self._parse(piece)
 
     async def finish_reading(self) -> None:
         """Append what the end of an agent's output completes."""
-        assert self._parser is not None  # after `listen`
         async with self._append_lock:
-            await self._parse(self._lines.split(END))
-            last = self._of_execution(self._parser.close())
-            self._unread.see(last)
-            events = self._lifecycle.feed_last(last)
-            await self._store(events + self._lifecycle.pause_again(at_end=True))
+            await self._parse(END)
+            last = self._recorder.finish_execution()
+            await self._store(last + self._recorder.lifecycle.pause_again(at_end=True))
 
     async def end(self, done: Done | None, *last: StreamEvent) -> None:
         """Append the last events and DONE; `done` overrides the end that the agent proposed.
@@ -165,44 +150,25 @@ class RunWriter:
         All in one append, so that a waiting run ends without running again.
         """
         async with self._append_lock:
-            if done is None and (error := self._unread.error()) is not None:
-                done, last = Done(reason="error"), (*last, error)
-            events = self._lifecycle.feed_all(last)
-            await self._store(events + self._lifecycle.close(done))
-        if self._unread.count:
-            log.warning("run %s: %s", self._run.id, self._unread.summary())
+            await self._store(self._recorder.end(done, *last))
+        if self._recorder.unread.count:
+            log.warning("run %s: %s", self._run.id, self._recorder.unread.summary())
 
-    async def _parse(self, items: Iterable[Item]) -> None:
-        assert self._parser is not None  # after `listen`
-        events: list[StreamEvent] = []
+    async def _parse(self, data: bytes) -> None:
+        events: Events = []
         lines = []
-        for item in items:
+        for item, repaired in self._recorder.parse(data):
             first = len(events)
-            parsed = self._parser.feed_lines([item])
-            if self._execution:
-                parsed = self._of_execution(parsed)
-            self._unread.see(parsed)
-            events += self._lifecycle.feed_all(
-                self._since_answers(parsed) if self._answered else parsed
-            )
-            events += self._lifecycle.pause_again()
+            events += repaired
             line = item if isinstance(item, bytes) else msgspec.json.encode(item.raw)
             lines.append(RawLine(line, first, len(events)))
         await self._store(events, lines)
 
-    def _of_execution(self, events: list[StreamEvent]) -> list[StreamEvent]:
-        """`events`, with USAGE and RESULT marked with their execution, unless it is the first."""
-        if not self._execution:
-            return events
-        name = self._execution.rstrip(".")
-        return [
-            replace(event, execution=name) if isinstance(event, Usage | Result) else event
-            for event in events
-        ]
-
-    def _since_answers(self, events: Sequence[StreamEvent]) -> list[StreamEvent]:
+    def _since_answers(self, events: Events) -> Events:
         """Events emitted after an answer: a pause for requests answered already becomes RAW."""
-        since: list[StreamEvent] = []
+        if not self._answered:
+            return events
+        since: Events = []
         for event in events:
             match event:
                 case InputRequest():
@@ -217,10 +183,8 @@ class RunWriter:
         )
         return since
 
-    async def _store(
-        self, events: Sequence[StreamEvent], lines: Sequence[RawLine] = ()
-    ) -> list[LogEntry]:
-        if (waiting := self._lifecycle.waiting) is not self._was_waiting:
+    async def _store(self, events: Events, lines: Sequence[RawLine] = ()) -> list[LogEntry]:
+        if (waiting := self.waiting) is not self._was_waiting:
             self._was_waiting = waiting
             self._on_pause(waiting)
         if not events and not lines:
@@ -233,3 +197,10 @@ class RunWriter:
             raise
         self.input_requests.see_all(events)
         return stored
+
+
+def _pieces(data: bytes) -> list[bytes]:
+    """The data, in pieces if it has many lines: parsing a piece blocks the event loop."""
+    if data.count(b"\n") <= MOST_LINES:
+        return [data]
+    return [data[start : start + PIECE] for start in range(0, len(data), PIECE)]

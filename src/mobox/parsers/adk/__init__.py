@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from mobox.errors import UnrecognizedLine
-from mobox.events import JSON, Events, Raw, StreamEvent, json_text
+from mobox.events import JSON, Events, Raw
 from mobox.parsers import EventParser
 from mobox.parsers.adk import wire
 from mobox.parsers.adk.run import Run
@@ -52,7 +52,6 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
-_decode_delta: Final = msgspec.json.Decoder(wire.SpokenEvent).decode
 _NAMES: Final = frozenset({"invocationId", "actions"})
 """Keys of which an event has at least one, beside its author."""
 
@@ -66,22 +65,6 @@ class AdkParser(EventParser):
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
         self._run = Run(self.framework, prefix)
-
-    def more(self, line: bytes) -> StreamEvent | None:
-        run = self._run
-        block = run.speaker.content.block if run.speaker is not None else None
-        if run.speaker is None or block is None or not json_text.is_shallow(line):
-            return None
-        try:
-            event = _decode_delta(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return None
-        part = event.content.parts[0]
-        if part.thought is not block.thought or (event.branch, event.author) != run.speaks_in:
-            return None
-        if not part.text:
-            return None
-        return run.speaker.more(block.name, part.text, part.thought)
 
     def feed(self, raw: JSON) -> Events:
         """Parse a line; an exception that follows the event which reported it is RAW."""

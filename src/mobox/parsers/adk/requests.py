@@ -9,19 +9,11 @@ Rule 3: a run that ends after it has paused was answered, even if the stream has
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Any, Final
 
 from msgspec import convert
 
-from mobox.events import (
-    JSON,
-    Events,
-    InputRequest,
-    InputResponse,
-    Paused,
-    Scope,
-    ToolResult,
-)
+from mobox.events import JSON, Events, InputRequest, InputResponse, Paused, Scope, ToolResult
 from mobox.parsers.adk import wire
 from mobox.parsers.gemini.wire import FunctionCall, FunctionResponse
 
@@ -55,11 +47,8 @@ class Requests:
 
     def is_placeholder(self, response: FunctionResponse, actions: wire.Actions) -> bool:
         """Whether a result is only a placeholder until the request is answered."""
-        requested = {
-            **(actions.requested_tool_confirmations or {}),
-            **(actions.requested_auth_configs or {}),
-        }
-        return response.id in requested
+        requested = actions.requested_tool_confirmations, actions.requested_auth_configs
+        return any(response.id in calls for calls in requested if calls)
 
     def returned(self, call: str | None) -> bool:
         """A call has a result: whether it is only the ticket of a long-running tool."""
@@ -106,15 +95,14 @@ class Requests:
 
 def _confirmation(call: FunctionCall, scope: Scope) -> InputRequest:
     args = convert(call.args or {}, wire.AskConfirmation)
-    original = args.original_function_call
-    confirmation = args.tool_confirmation
+    confirmation = args.tool_confirmation or wire.Confirmation()
     return InputRequest(
         id=call.id,
         scope=scope,
         kind="approval",
-        tool_call_id=original.id if original is not None else None,
-        prompt=confirmation.hint if confirmation is not None else None,
-        schema=confirmation.payload if confirmation is not None else None,
+        tool_call_id=(args.original_function_call or wire.OriginalCall()).id,
+        prompt=confirmation.hint,
+        schema=confirmation.payload,
         resume={"name": call.name},
     )
 
@@ -154,9 +142,9 @@ _REQUESTS: Final[dict[str | None, Callable[[FunctionCall, Scope], InputRequest]]
 def _answered(request: InputRequest, response: FunctionResponse) -> Events:
     value: JSON = response.response
     if request.kind == "approval":
-        if isinstance(value, dict) and value.get("confirmed") is True:
-            return [InputResponse(id=request.id, decision="approved", value=value)]
-        return [InputResponse(id=request.id, decision="denied", value=value)]
+        confirmed = isinstance(value, dict) and value.get("confirmed") is True
+        decision: Any = "approved" if confirmed else "denied"
+        return [InputResponse(id=request.id, decision=decision, value=value)]
     answer = InputResponse(id=request.id, decision="answered", value=value)
     if request.kind != "tool":
         return [answer]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -36,9 +36,9 @@ from mobox.parsers.adk.requests import Requests
 from mobox.parsers.adk.speaker import Speaker
 from mobox.parsers.gemini import wire as parts_wire
 from mobox.parsers.gemini.calls import VENDOR, OpenCalls, reason_of
-from mobox.parsers.values import or_raw, words_of
+from mobox.parsers.values import object_of, or_raw, words_of
 
-# Maps ADK's branches to scopes and subagents.
+# Branches, which are scopes and subagents.
 #
 # A branch is names separated by dots. `writer@call_1` is the agent that a call spawned; `both.p1`
 # is the agent p1 that `both` runs in parallel: no call spawned it, so its branch is its id.
@@ -64,7 +64,10 @@ class Branches:
     def enter(self, branch: str | None, tasks: dict[str, str]) -> tuple[Scope, list[StreamEvent]]:
         """The scope of a branch, and the events for entering it the first time."""
         scope: Scope = ()
-        events = self._leave_others(branch)
+        events: list[StreamEvent] = []
+        if not branch:  # it has waited for the parallel agents: end those
+            beside = [name for name, (level, _) in self._open.items() if not level.spawned]
+            events += [self._end(name) for name in reversed(beside)]
         for level in levels_of(branch):
             if level.id not in self._open:
                 self._open[level.id] = (level, scope)
@@ -76,22 +79,15 @@ class Branches:
 
     def returned(self, call: str | None) -> list[StreamEvent]:
         """A call has its result: end the agent that it spawned."""
-        return self._end(call) if call is not None and call in self._open else []
+        return [self._end(call)] if call is not None and call in self._open else []
 
     def close(self) -> list[StreamEvent]:
         """The run succeeded: end the parallel agents."""
-        return [event for name in reversed(list(self._open)) for event in self._end(name)]
+        return [self._end(name) for name in reversed(list(self._open))]
 
-    def _leave_others(self, branch: str | None) -> list[StreamEvent]:
-        """An agent that emits after parallel agents has waited for them: end those."""
-        if branch:
-            return []
-        beside = [name for name, (level, _) in self._open.items() if not level.spawned]
-        return [event for name in reversed(beside) for event in self._end(name)]
-
-    def _end(self, name: str) -> list[StreamEvent]:
+    def _end(self, name: str) -> SubagentEnd:
         level, scope = self._open.pop(name)
-        return [SubagentEnd(id=name, scope=scope, agent=level.agent)]
+        return SubagentEnd(id=name, scope=scope, agent=level.agent)
 
 
 def levels_of(branch: str | None) -> Iterator[Level]:
@@ -109,38 +105,26 @@ def levels_of(branch: str | None) -> Iterator[Level]:
         yield Level(".".join(words[:start]), words[start - 1] or "agent", spawned=False)
 
 
-# The actions of an ADK event, besides its content.
+# The actions of an event, besides its content
 
-Teller = Callable[[Any, Scope, str], Iterator[StreamEvent]]
+ActionReader = Callable[[Any, Scope, str], Iterable[StreamEvent]]
 
 
 def acted(actions: wire.Actions, scope: Scope, event: str) -> list[StreamEvent]:
     """The events for the actions of the event of that id."""
     return [
         made
-        for field, teller in TELLERS.items()
+        for field, reader in ACTIONS.items()
         if (value := getattr(actions, field))
-        for made in teller(value, scope, event)
+        for made in reader(value, scope, event)
     ]
-
-
-def _state(delta: dict[str, Any], scope: Scope, _event: str) -> Iterator[StreamEvent]:
-    yield State(scope=scope, mode="patch", value=delta)
 
 
 def _artifacts(delta: dict[str, Any], scope: Scope, _event: str) -> Iterator[StreamEvent]:
     """The event has only an artifact's name and version: neither type nor bytes."""
+    media_type = "application/octet-stream"
     for name, version in delta.items():
-        yield File(
-            scope=scope,
-            media_type="application/octet-stream",
-            file_id=f"{name}@{version}",
-            name=name,
-        )
-
-
-def _transfer(agent: str, scope: Scope, _event: str) -> Iterator[StreamEvent]:
-    yield Status(scope=scope, message=f"{agent} takes over")
+        yield File(scope=scope, media_type=media_type, file_id=f"{name}@{version}", name=name)
 
 
 def _compaction(about: dict[str, Any], scope: Scope, event: str) -> Iterator[StreamEvent]:
@@ -149,18 +133,19 @@ def _compaction(about: dict[str, Any], scope: Scope, event: str) -> Iterator[Str
     yield StepEnd(id=name, scope=scope, provider={VENDOR: {"compaction": about}})
 
 
-def _widgets(widgets: Any, scope: Scope, _event: str) -> Iterator[StreamEvent]:
-    yield Custom(scope=scope, name="ui-widgets", value=widgets)
-
-
-TELLERS: Final[dict[str, Teller]] = {
-    "state_delta": _state,
+ACTIONS: Final[dict[str, ActionReader]] = {
+    "state_delta": lambda delta, scope, _: [State(scope=scope, mode="patch", value=delta)],
     "artifact_delta": _artifacts,
-    "transfer_to_agent": _transfer,
+    "transfer_to_agent": lambda agent, scope, _: [
+        Status(scope=scope, message=f"{agent} takes over")
+    ],
     "compaction": _compaction,
-    "render_ui_widgets": _widgets,
+    "render_ui_widgets": lambda widgets, scope, _: [
+        Custom(scope=scope, name="ui-widgets", value=widgets)
+    ],
 }
 
+# The run
 
 Part = dict[str, JSON]
 
@@ -173,9 +158,6 @@ class Run:
     """The state of one run."""
 
     def __init__(self, framework: str, prefix: str = "") -> None:
-        self.speaker: Speaker | None = None
-        """The speaker of the last event; its branch and author are `speaks_in`."""
-        self.speaks_in: tuple[str | None, str] = (None, "")
         self.failure: str | None = None
         """The error message of the run."""
         self._framework = framework
@@ -193,7 +175,6 @@ class Run:
         self._output: JSON = None
 
     def read(self, event: wire.Event) -> Events:
-        """Parse one event."""
         parts = event.content.parts or [] if event.content is not None else []
         if event.author == USER:
             responses = [_response(part) for part in parts]
@@ -237,8 +218,7 @@ class Run:
             if len(self._speakers) >= MOST_SPEAKERS:
                 raise UnrecognizedLine
             self._speakers[who] = Speaker(event.author, scope, self._calls)
-        self.speaker, self.speaks_in = self._speakers[who], who
-        return self.speaker
+        return self._speakers[who]
 
     def _partial(
         self, event: wire.Event, speaker: Speaker, parts: list[Part], scope: Scope
@@ -267,19 +247,14 @@ class Run:
 
     def _remember(self, parts: list[Part], scope: Scope) -> None:
         for part in parts:
-            call = part.get("functionCall")
-            if isinstance(call, dict):
-                self._note_task(call)
+            call = object_of(part.get("functionCall"))
+            name, task = call.get("id"), object_of(call.get("args")).get("request")
+            if isinstance(name, str) and isinstance(task, str):
+                self._tasks[name] = task
         words = "".join(str(part["text"]) for part in parts if _is_text(part))
         if words and self._is_beside(scope):
             self._beside[scope] = words
         self._has_answered = self._has_answered or (bool(words) and not scope)
-
-    def _note_task(self, call: dict[str, JSON]) -> None:
-        arguments = call.get("args")
-        task = arguments.get("request") if isinstance(arguments, dict) else None
-        if isinstance(task, str) and isinstance(call.get("id"), str):
-            self._tasks[call["id"]] = task
 
     def _is_beside(self, scope: Scope) -> bool:
         """Whether the event is from an agent that no call spawned."""
@@ -310,11 +285,12 @@ class Run:
 
     def _requests_in(self, event: wire.Event, parts: list[Part], scope: Scope) -> Events:
         events: Events = []
-        for part in filter(self._is_request, parts):
-            call = _call(part)
-            assert call is not None  # it is a request
-            events += or_raw(partial(self._requests.ask, call, scope), part, scope)
-        calls = {call.id: call for part in parts if (call := _call(part)) is not None}
+        calls = {}
+        for part in parts:
+            if (call := _call(part)) is not None:
+                calls[call.id] = call
+                if self._requests.knows(call):
+                    events += or_raw(partial(self._requests.ask, call, scope), part, scope)
         for name in event.long_running_tool_ids or ():
             if name in calls and not self._requests.knows(calls[name]):
                 events += self._requests.take_long(name, calls[name].name, scope)
@@ -408,16 +384,12 @@ class Run:
 def _response(part: Part) -> parts_wire.FunctionResponse | None:
     """The function result in a part; `None` if it is invalid or has an invalid file."""
     try:
-        parsed = convert(part, parts_wire.Part)
-        for file in _attached(parsed):
-            convert(file, parts_wire.Part)
+        response = convert(part, parts_wire.Part).function_response
+        if response is not None:
+            convert(response.parts or [], list[parts_wire.Part])
     except ValidationError:
         return None
-    return parsed.function_response
-
-
-def _attached(part: parts_wire.Part) -> list[Part]:
-    return (part.function_response.parts or []) if part.function_response is not None else []
+    return response
 
 
 def _call(part: Part) -> parts_wire.FunctionCall | None:

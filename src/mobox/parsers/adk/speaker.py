@@ -16,9 +16,6 @@ from mobox.events import (
     Retract,
     StepEnd,
     StepStart,
-    StreamEvent,
-    TextDelta,
-    ThinkingDelta,
 )
 from mobox.parsers.adk import wire
 from mobox.parsers.gemini import wire as parts_wire
@@ -53,13 +50,6 @@ class Speaker:
             self._note(part)
         return events
 
-    def more(self, block: str, words: str, thought: bool) -> StreamEvent:
-        """A delta of the open block."""
-        if thought:
-            return ThinkingDelta(id=block, scope=self._scope, delta=words)
-        self._pieces.append(words)
-        return TextDelta(id=block, scope=self._scope, delta=words)
-
     def whole(self, event: wire.Event, parts: list[Part]) -> Events:
         """A complete turn."""
         events = self._begin(event)
@@ -89,10 +79,11 @@ class Speaker:
         self.content.begin(self._turn)
         self._pieces.clear()
         self._streamed.clear()
-        step = StepStart(
-            id=self._turn, scope=self._scope, kind="turn", name=self._name, number=self._turns
-        )
-        return [step]
+        return [
+            StepStart(
+                id=self._turn, scope=self._scope, kind="turn", name=self._name, number=self._turns
+            )
+        ]
 
     def _end(self, event: wire.Event) -> Events:
         ends = self.content.leave()
@@ -111,9 +102,8 @@ class Speaker:
             self._pieces.append(str(part["text"]))
 
     def _was_streamed(self, part: Part) -> bool:
-        return self._is_known(part) if "functionCall" in part else self._has_kind(part)
-
-    def _has_kind(self, part: Part) -> bool:
+        if "functionCall" in part:
+            return self._is_known(part)
         kinds = part.keys() - _BESIDES - {"functionResponse"}
         return bool(kinds) and kinds <= self._streamed
 

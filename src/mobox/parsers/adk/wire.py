@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from msgspec import Struct
 
 from mobox.events import JSON
-from mobox.parsers.gemini.wire import Camel, Content, FunctionResponse, SpokenContent
+from mobox.parsers.gemini.wire import Camel, Content, FunctionResponse
 
 
 class NodeInfo(Camel):
@@ -43,19 +41,6 @@ class Event(Camel):
     output: JSON = None
     actions: Actions | None = None
     long_running_tool_ids: list[str] | None = None
-
-
-class SpokenEvent(Camel):
-    """A text delta and nothing else: most events of a stream."""
-
-    partial: Literal[True]
-    author: str
-    invocation_id: str
-    content: SpokenContent
-    branch: str | None = None
-    finish_reason: None = None
-    error_code: None = None
-    error_message: None = None
 
 
 # Input requests: the arguments of calls that ADK generates

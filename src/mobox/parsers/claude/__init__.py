@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
@@ -11,7 +10,6 @@ from msgspec.structs import replace
 
 from mobox.errors import NotShown, UnrecognizedLine
 from mobox.events import JSON, Events, Raw, Start, StreamEvent, json_text
-from mobox.events.json_text import SHORT
 from mobox.events.names import Names
 from mobox.parsers import EventParser
 from mobox.parsers.claude import session_wire, wire
@@ -19,7 +17,6 @@ from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.session import Session
 from mobox.parsers.claude.session_wire import done_of_message
 from mobox.parsers.claude.tasks import InputPlan
-from mobox.parsers.claude.wire import ContentBlockDelta
 from mobox.parsers.formats import Format, kinds
 
 # The formats of Claude's lines.
@@ -159,11 +156,6 @@ _CONTROL = "control_response"
 _API_LINES = {line.__struct_config__.tag for line in wire.Line.__subclasses__()}
 
 
-def _typed(line: bytes) -> Any:
-    """Decode a long streaming line directly into its type; `None` if it nests too deeply."""
-    return _decode(line) if json_text.is_shallow(line) else None
-
-
 def _as_it_came(event: StreamEvent, line: JSON, raw: JSON) -> StreamEvent:
     """Let RAW hold the SDK's object, not the line that was made from it."""
     return replace(event, raw=raw) if isinstance(event, Raw) and event.raw is line else event
@@ -184,54 +176,11 @@ class ClaudeParser(EventParser):
         self._started = False
 
     def feed_line(self, line: bytes) -> Events:
-        """Take one line of JSON."""
-        return self.feed_lines([line])
-
-    def more(self, line: bytes) -> StreamEvent | None:
-        index, delta_type, event_class, name, hoard = self._content.stretch
-        if delta_type is None or len(line) > SHORT:
-            return None
+        """Parse one line. A streaming line is decoded directly into its type, which is faster."""
         try:
-            typed: Any = _decode(line)
+            typed = _decode(line) if json_text.is_shallow(line) else None
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return None
-        if type(typed) is ContentBlockDelta and typed.index == index:
-            delta: Any = typed.delta
-            if type(delta) is delta_type and (text := delta.said):
-                if hoard is not None:
-                    hoard.append(text)
-                event: StreamEvent = event_class(id=name, delta=text)
-                return event
-        return None
-
-    def feed_lines(self, lines: Iterable[bytes | StreamEvent]) -> Events:
-        """Parse one read. Most lines are deltas of the same block, which take a fast path.
-
-        It does the same as the full path, which for such a line ends in `Content.delta`.
-        """
-        events: Events = []
-        index, delta_type, event_class, name, hoard = self._content.stretch
-        line: Any
-        for line in lines:
-            try:
-                typed: Any = _decode(line) if len(line) <= SHORT else _typed(line)
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                typed = None  # the full path parses it
-            except TypeError:  # an event already, which has no length
-                events.append(line)
-                continue
-            if type(typed) is ContentBlockDelta and typed.index == index:
-                delta: Any = typed.delta
-                if type(delta) is delta_type and (text := delta.said):
-                    if hoard is not None:
-                        hoard.append(text)
-                    events.append(event_class(id=name, delta=text))
-                    continue
-            events += self._read_typed(line, typed)
-            index, delta_type, event_class, name, hoard = self._content.stretch
-        return events
-
-    def _read_typed(self, line: bytes, typed: Any) -> Events:
+            typed = None  # `feed` parses it
         if typed is None:
             return super().feed_line(line)
         in_session = isinstance(typed, session_wire.StreamEvent)

@@ -144,39 +144,18 @@ IMPLIED: dict[type[wire.Delta], str] = {
 }
 """The kind of a block without a start, by its delta; text otherwise."""
 
-SPEECH: dict[str, tuple[type[wire.Delta], Any]] = {
-    "text": (wire.TextDelta, TextDelta),
-    "thinking": (wire.ThinkingDelta, ThinkingDelta),
-    "tool": (wire.InputJsonDelta, ToolUseDelta),
-}
-"""The most frequent deltas: the wire type for each kind of block, and its event class."""
-
-FastPath = tuple[int | None, Any, Any, str, list[str] | None]
-"""Consecutive deltas of one block (fast path): its index, the wire type, the event class, its id,
-and the list of a tool's input deltas."""
-
-NO_FAST_PATH: FastPath = (None, None, None, "", None)
-
 
 class _Block:
     """An open content block."""
 
-    __slots__ = ("id", "kind", "parts", "provider", "stretch", "whole")
+    __slots__ = ("id", "kind", "parts", "provider", "whole")
 
-    def __init__(self, index: int, name: str, kind: str, whole: JSON = None) -> None:
+    def __init__(self, name: str, kind: str, whole: JSON = None) -> None:
         self.id = name
         self.kind = kind
         self.whole = whole  # the block as its start has it
         self.parts: list[str] = []
         self.provider: dict[str, JSON] = {}
-        delta_type, event_class = SPEECH.get(kind, (None, None))
-        self.stretch = (
-            index,
-            delta_type,
-            event_class,
-            name,
-            self.parts if kind == "tool" else None,
-        )
 
 
 class Content:
@@ -188,8 +167,6 @@ class Content:
         self._message = message
         self._scope = scope
         self._blocks: dict[int, _Block] = {}
-        self.stretch = NO_FAST_PATH
-        """The fast path for deltas that continue the last block."""
         self._tools: set[str] = set()  # ids of all messages
         self._files: set[str | None] = set()  # likewise
 
@@ -197,7 +174,6 @@ class Content:
         """Another message: its indexes restart."""
         self._message = message
         self._blocks.clear()
-        self.stretch = NO_FAST_PATH
         self.block_ids = []
 
     def complete(self, content: list[dict[str, JSON]]) -> Events:
@@ -228,7 +204,6 @@ class Content:
         """The message ended: end the tool inputs that were being streamed."""
         tools = [block for block in self._blocks.values() if block.kind == "tool"]
         self._blocks.clear()
-        self.stretch = NO_FAST_PATH
         return [self._end_of_input(block) for block in tools]
 
     # Content blocks: start
@@ -241,8 +216,7 @@ class Content:
         return opens(self, line, self._block_name(line.index))
 
     def _open(self, index: int, name: str, kind: str, whole: JSON = None) -> _Block:
-        block = self._blocks[index] = _Block(index, name, kind, whole)
-        self.stretch = block.stretch
+        block = self._blocks[index] = _Block(name, kind, whole)
         self.block_ids.append(name)
         return block
 
@@ -376,7 +350,6 @@ class Content:
             kind = IMPLIED.get(type(line.delta), "text")
             block = self._open(line.index, self._block_name(line.index), kind)
         delta = line.delta
-        self.stretch = block.stretch
         if block.kind == "unknown":
             raise UnrecognizedLine
         return self.DELTAS[type(delta)](self, block, delta)
@@ -413,7 +386,6 @@ class Content:
     # Content blocks: stop
 
     def stop(self, line: wire.ContentBlockStop) -> Events:
-        self.stretch = NO_FAST_PATH
         block = self._blocks.pop(line.index, None)
         if block is None or block.kind == "unknown":
             raise UnrecognizedLine

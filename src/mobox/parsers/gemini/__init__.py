@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from mobox.errors import UnrecognizedLine
-from mobox.events import JSON, Events, StreamEvent, TextDelta, ThinkingDelta, json_text
+from mobox.events import JSON, Events, TextDelta
 from mobox.parsers import EventParser
 from mobox.parsers.formats import Format, having, kinds, prefixed
 from mobox.parsers.gemini import wire
@@ -16,8 +16,6 @@ from mobox.parsers.gemini.chunks import Chunks
 from mobox.parsers.gemini.content import Content
 from mobox.parsers.gemini.interactions import Interactions
 from mobox.parsers.values import object_of, objects_in
-
-# The formats of Gemini's lines.
 
 _AUTHOR = ("author",)
 """An event of ADK has one, and the fields of a chunk beside it."""
@@ -82,22 +80,16 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
-# Normalizes keys: Python's objects are dumped in snake_case, the API writes camelCase.
+# Keys: Python's objects are dumped in snake_case, the API writes camelCase.
 
 _OWN_NAMES: Final = frozenset(
     {
-        "args",
-        "artifactDelta",
-        "customMetadata",
-        "output",
-        "payload",
-        "requestedAuthConfigs",
-        "requestedToolConfirmations",
-        "response",
-        "stateDelta",
+        "args", "artifactDelta", "customMetadata", "output", "payload", "requestedAuthConfigs",
+        "requestedToolConfirmations", "response", "stateDelta",
     }
-)
+)  # fmt: skip
 """Values from a caller or a tool: their keys are not changed."""
+_CONTAINERS: Final = (dict, list)
 
 
 def camel(value: JSON) -> JSON:
@@ -106,18 +98,19 @@ def camel(value: JSON) -> JSON:
         return [camel(each) for each in value]
     if not isinstance(value, dict):
         return value
-    return {name: _inner(name, value[key]) for key, name in _names(value)}
+    spelled = {}
+    for key, inner in value.items():
+        name = _LATER_WORD.sub(_upper, key) if "_" in key else key
+        # Most values are scalars, which need no call.
+        is_apis = isinstance(inner, _CONTAINERS) and name not in _OWN_NAMES
+        spelled[name] = camel(inner) if is_apis else inner
+    return spelled
 
 
-def _names(value: dict[str, JSON]) -> list[tuple[str, str]]:
-    return [(key, _camel(key) if "_" in key else key) for key in value]
+def _upper(found: re.Match[str]) -> str:
+    return found[1].upper()
 
 
-def _inner(name: str, value: JSON) -> JSON:
-    return value if name in _OWN_NAMES else camel(value)
-
-
-_decode_delta: Final = msgspec.json.Decoder(wire.SpokenChunk).decode
 _NAMES: Final = frozenset(
     {"candidates", "usageMetadata", "promptFeedback", "automaticFunctionCallingHistory", "error"}
 )
@@ -141,26 +134,6 @@ class GeminiParser(EventParser):
         super().__init__(prefix)
         self._chunks = Chunks(self.framework, prefix)
         self._interactions = Interactions(self.framework, prefix)
-
-    def more(self, line: bytes) -> StreamEvent | None:
-        chunks = self._chunks
-        block = chunks.content.block
-        if block is None or not json_text.is_shallow(line):
-            return None
-        try:
-            chunk = _decode_delta(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return None
-        part = chunk.candidates[0].content.parts[0]
-        if part.thought is not block.thought or not part.text:
-            return None
-        if chunk.response_id != chunks.response and chunk.response_id is not None:
-            return None
-        if chunk.usage_metadata:
-            chunks.usage = chunk.usage_metadata
-        if part.thought:
-            return ThinkingDelta(id=block.name, delta=part.text)
-        return TextDelta(id=block.name, delta=part.text)
 
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):

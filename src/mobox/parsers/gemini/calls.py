@@ -69,7 +69,7 @@ class OpenCalls:
         return [call for call in self._names if call in self._server]
 
 
-# Converts arguments that come as patches of a value into the JSON text that they add up to.
+# Arguments that come as patches of a value, and the JSON text that they add up to.
 #
 # A patch names a path (`$.recipe.steps[0]`) and a value; a string may come in deltas. While patches
 # come in the order of the JSON text, each adds to it. A patch of an earlier path would have to
@@ -226,35 +226,29 @@ def _json(value: JSON) -> str:
     return msgspec.json.encode(value).decode()
 
 
-# Maps Gemini's finish reasons and usage to our names.
+# Finish reasons and usage
 
 VENDOR: Final = "google"
 """The key of `provider` under which this vendor's state is kept."""
 
 _REASONS: Final[dict[str, DoneReason]] = {
-    "STOP": "stop",
+    **dict.fromkeys(
+        ("STOP", "OTHER", "CONTINUATION", "FINISH_REASON_UNSPECIFIED", "NO_IMAGE", "IMAGE_OTHER"),
+        "stop",
+    ),
+    **dict.fromkeys(
+        (
+            *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
+            *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR"),
+            *("JAILBREAK", "BLOCK_REASON_UNSPECIFIED"),
+        ),
+        "content_filter",
+    ),
+    **dict.fromkeys(
+        ("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"), "error"
+    ),
     "MAX_TOKENS": "length",
-    "SAFETY": "content_filter",
-    "RECITATION": "content_filter",
-    "LANGUAGE": "content_filter",
-    "BLOCKLIST": "content_filter",
-    "PROHIBITED_CONTENT": "content_filter",
-    "SPII": "content_filter",
-    "IMAGE_SAFETY": "content_filter",
-    "IMAGE_PROHIBITED_CONTENT": "content_filter",
-    "IMAGE_RECITATION": "content_filter",
-    "MODEL_ARMOR": "content_filter",
-    "JAILBREAK": "content_filter",
-    "OTHER": "stop",
-    "CONTINUATION": "stop",
-    "FINISH_REASON_UNSPECIFIED": "stop",
-    "BLOCK_REASON_UNSPECIFIED": "content_filter",
-    "NO_IMAGE": "stop",
-    "IMAGE_OTHER": "stop",
     "TOO_MANY_TOOL_CALLS": "max_turns",
-    "MALFORMED_FUNCTION_CALL": "error",
-    "MALFORMED_RESPONSE": "error",
-    "UNEXPECTED_TOOL_CALL": "error",
 }
 """The API's finish and block reasons."""
 

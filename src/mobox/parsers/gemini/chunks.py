@@ -12,10 +12,8 @@ Rule 5: the first candidate is the answer; others are kept as RAW.
 
 from __future__ import annotations
 
-from msgspec import Raw as RawJson
 from msgspec import convert
 
-from mobox.errors import NotJson
 from mobox.events import (
     JSON,
     Done,
@@ -29,7 +27,6 @@ from mobox.events import (
     StepEnd,
     StepStart,
     ToolResult,
-    json_text,
 )
 from mobox.events.names import Names
 from mobox.parsers.gemini import wire
@@ -42,12 +39,8 @@ class Chunks:
 
     def __init__(self, framework: str, prefix: str = "") -> None:
         self._names = Names(prefix)
-        self.calls = OpenCalls(self._names)
-        self.content = Content(self.calls)
-        self.response: str | None = None
-        """The API's own id of the current answer."""
-        self.usage: JSON = None
-        """The last usage of this answer, not emitted yet; may be undecoded."""
+        self._calls = OpenCalls(self._names)
+        self.content = Content(self._calls)
         self._framework = framework
         self._started = False
         self._step: str | None = None
@@ -56,9 +49,10 @@ class Chunks:
         self._model: str | None = None
         self._finish: str | None = None
         self._blocked = False
+        self._response: str | None = None  # the API's own id of the current answer
+        self._usage: JSON = None  # the last of this answer, not emitted yet
 
     def read(self, chunk: wire.Chunk) -> Events:
-        """Parse one chunk."""
         candidates = [convert(raw, wire.Candidate) for raw in chunk.candidates or ()]
         if chunk.error is not None:
             return [*self._start(chunk), _error(chunk.error)]
@@ -66,7 +60,7 @@ class Chunks:
         events = [*self._start(chunk), *self._history(chunk)]
         if self._begins(answer, chunk):
             events += self._begin(chunk)
-        self.usage = chunk.usage_metadata or self.usage
+        self._usage = chunk.usage_metadata or self._usage
         events += self._answer(answer)
         others = (chunk.candidates or [])[1:]
         events += [Raw(raw=other, source="another candidate") for other in others]
@@ -79,29 +73,29 @@ class Chunks:
         events = [*self.content.leave(), *self._report_usage()]
         if self._step is not None:
             return events
-        return [*events, *self._unanswered(), *self._done()]
+        # The model continued without the results of calls that the provider ran.
+        unanswered = [ToolResult(id=call, status="unknown") for call in self._calls.server]
+        return [*events, *unanswered, *self._done()]
 
     # The current answer
 
     def _start(self, chunk: wire.Chunk) -> Events:
-        if self._started:
-            return []
-        self._started = True
-        return [Start(framework=self._framework, model=chunk.model_version)]
+        started, self._started = self._started, True
+        return [] if started else [Start(framework=self._framework, model=chunk.model_version)]
 
     def _begins(self, answer: wire.Candidate, chunk: wire.Chunk) -> bool:
         if self._step is not None:
-            return chunk.response_id not in (None, self.response)
+            return chunk.response_id not in (None, self._response)
         has_parts = answer.content is not None and any(answer.content.parts or ())
         return self._steps == 0 or (has_parts or answer.finish_reason is not None)
 
     def _begin(self, chunk: wire.Chunk) -> Events:
         before = self._leave("interrupted") if self._step is not None else []
         self._steps += 1
-        self.response, self._model = chunk.response_id, chunk.model_version
-        self._step = self._last_step = self._names.unique(self.response, "response")
+        self._response, self._model = chunk.response_id, chunk.model_version
+        self._step = self._last_step = self._names.unique(self._response, "response")
         self.content.begin(self._step)
-        self.usage, self._finish, self._blocked = None, None, False
+        self._usage, self._finish, self._blocked = None, None, False
         return [*before, StepStart(id=self._step, kind="turn", number=self._steps)]
 
     def _answer(self, answer: wire.Candidate) -> Events:
@@ -119,14 +113,9 @@ class Chunks:
 
     def _leave(self, status: Outcome, answer: wire.Candidate | None = None) -> Events:
         events = [*self.content.leave(), *self._report_usage()]
-        end = StepEnd(
-            id=self._step,
-            status=status,
-            reason=self._finish,
-            provider=_about(answer) if answer is not None else None,
-        )
-        self._step = None
-        return [*events, end]
+        step, self._step = self._step, None
+        about = _about(answer) if answer is not None else None
+        return [*events, StepEnd(id=step, status=status, reason=self._finish, provider=about)]
 
     def _block(self, feedback: wire.PromptFeedback) -> Events:
         self._finish, self._blocked = feedback.block_reason, True
@@ -135,41 +124,32 @@ class Chunks:
         return [notice, *(self._leave("ok") if self._step is not None else [])]
 
     def _report_usage(self) -> Events:
-        usage, self.usage = self.usage, None
-        if isinstance(usage, RawJson):
-            try:
-                usage = json_text.decode(bytes(usage))
-            except NotJson:
-                return []
+        usage, self._usage = self._usage, None
         return used(usage, self._last_step or f"{self._names.prefix}response", (), self._model)
 
     # Results
 
     def _history(self, chunk: wire.Chunk) -> Events:
         """The results of calls that the SDK ran, in the order of the calls."""
-        if not self.calls.functions or not chunk.automatic_function_calling_history:
+        if not self._calls.functions or not chunk.automatic_function_calling_history:
             return []
         parts = [
             convert(part, wire.Part)
             for content in chunk.automatic_function_calling_history
             for part in content.parts or ()
         ]
-        results: list[Events] = []
+        results: Events = []
         for part in reversed(parts):
             response = part.function_response
             if response is not None and self._awaits(response):
-                results.append(self.content.respond(response, last=True))
-        return [event for result in reversed(results) for event in result]
+                results = self.content.respond(response, last=True) + results
+        return results
 
     def _awaits(self, response: wire.FunctionResponse) -> bool:
-        functions = self.calls.functions
+        functions = self._calls.functions
         if response.id:
             return response.id in functions
-        return any(self.calls.name_of(call) == response.name for call in functions)
-
-    def _unanswered(self) -> Events:
-        """The model continued without the results of calls that the provider ran."""
-        return [ToolResult(id=call, status="unknown") for call in self.calls.server]
+        return any(self._calls.name_of(call) == response.name for call in functions)
 
     def _done(self) -> Events:
         if self._finish is None:
@@ -177,7 +157,7 @@ class Chunks:
         reason: DoneReason = reason_of(self._finish) or "stop"
         if self._blocked:
             reason = "content_filter"
-        elif reason == "stop" and self.calls.functions:
+        elif reason == "stop" and self._calls.functions:
             reason = "tool"
         return [Done(reason=reason, native=self._finish)]
 

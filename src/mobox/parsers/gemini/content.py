@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from msgspec import convert, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from mobox.errors import UnrecognizedLine
 from mobox.events import (
@@ -42,7 +42,7 @@ from mobox.parsers.gemini.calls import VENDOR, OpenCalls, PartialArguments
 from mobox.parsers.tool_kinds import kind_of
 from mobox.parsers.values import is_link, or_raw
 
-# Sources of Gemini's answers: searched pages, retrieved files, recited texts.
+# Sources: searched pages, retrieved files, recited texts
 
 _FETCHED: Final = "URL_RETRIEVAL_STATUS_SUCCESS"
 
@@ -149,13 +149,15 @@ _KINDS: Final[dict[str, ToolKind]] = {"transfer_to_agent": "handoff"}
 _STANDARD_BASE64: Final = str.maketrans("-_", "+/")  # Python's dumps are URL-safe
 
 
-class _Block:
+class _Block(Struct):
     """An open block."""
 
-    def __init__(self, name: str, thought: bool) -> None:
-        self.name = name
-        self.thought = thought
-        self.signatures: list[str] = []
+    name: str
+    thought: bool
+    signatures: list[str] = []
+
+
+# Messages
 
 
 class Content:
@@ -186,11 +188,9 @@ class Content:
         self._cited.clear()
 
     def read(self, parts: list[dict[str, JSON]] | None) -> Events:
-        """Parse the parts of a message."""
         return [event for part in parts or () for event in self.part(part)]
 
     def part(self, raw: dict[str, JSON]) -> Events:
-        """Parse one part."""
         return or_raw(lambda: self._part(raw), raw, self._scope, "a part")
 
     def _part(self, raw: dict[str, JSON]) -> Events:
@@ -219,17 +219,15 @@ class Content:
         if not words:
             return self._sign(part.thought_signature) if part.thought_signature else []
         thought = bool(part.thought)
-        events: Events = []
         if self.block is not None and self.block.thought is thought:
-            delta_class: Any = ThinkingDelta if thought else TextDelta
-            events.append(delta_class(id=self.block.name, scope=self._scope, delta=words))
+            delta: Any = ThinkingDelta if thought else TextDelta
+            events: Events = [delta(id=self.block.name, scope=self._scope, delta=words)]
         else:
-            events += [*self.leave(), self._open(words, thought)]
-        return events + (self._sign(part.thought_signature) if part.thought_signature else [])
+            events = [*self.leave(), self._open(words, thought)]
+        return events + self._sign(part.thought_signature) if part.thought_signature else events
 
     def _open(self, words: str, thought: bool) -> StreamEvent:
-        self._blocks += 1
-        name = f"{self._message}:{self._blocks}"
+        name = self._next_name()
         self.block = _Block(name, thought)
         if thought:
             return Thinking(id=name, scope=self._scope, content=words)
@@ -248,15 +246,14 @@ class Content:
         block, self.block = self.block, None
         if block is None:
             return []
-        provider = _signed(*block.signatures)
-        if block.thought:
-            return [ThinkingEnd(id=block.name, scope=self._scope, provider=provider)]
-        return [TextEnd(id=block.name, scope=self._scope, provider=provider)]
+        end: Any = ThinkingEnd if block.thought else TextEnd
+        return [end(id=block.name, scope=self._scope, provider=_signed(*block.signatures))]
 
     # Functions
 
     def _call(self, call: wire.FunctionCall, part: wire.Part) -> Events:
-        if self._goes_on(call):
+        is_unnamed = call.id is None and call.name is None
+        if self._coming is not None and (is_unnamed or call.id == self._coming[0]):
             return self._more_input(call)
         if call.name is None:
             if call.args is not None or call.partial_args:
@@ -282,11 +279,6 @@ class Content:
             provider=_signed(part.thought_signature),
             **more,
         )
-
-    def _goes_on(self, call: wire.FunctionCall) -> bool:
-        if self._coming is None:
-            return False
-        return call.id == self._coming[0] or (call.id is None and call.name is None)
 
     def _more_input(self, call: wire.FunctionCall) -> Events:
         assert self._coming is not None  # callers make sure of it
@@ -328,9 +320,6 @@ class Content:
         files = [self._attached(raw, part, name) for raw, part in attached]
         return [*self._end_input(), result, *files]
 
-    def _response(self, response: wire.FunctionResponse, _part: wire.Part) -> Events:
-        return self.respond(response)
-
     def _attached(self, raw: dict[str, JSON], part: wire.Part, call: str) -> StreamEvent:
         if part.inline_data is not None:
             return self._blob(part.inline_data, call)
@@ -341,10 +330,8 @@ class Content:
     # Tools run by the provider
 
     def _code(self, code: wire.ExecutableCode, part: wire.Part) -> Events:
-        events = self.leave()
-        start = self._start(code.id, CODE, part, kind="code", server=True)
         arguments = {"language": code.language, "code": code.code}
-        return [*events, start, ToolUseEnd(id=start.id, scope=self._scope, input=arguments)]
+        return self._serve(code.id, CODE, "code", arguments, part)
 
     def _code_result(self, result: wire.CodeExecutionResult, part: wire.Part) -> Events:
         output = {"outcome": result.outcome, "output": result.output}
@@ -352,16 +339,22 @@ class Content:
         return self._served(result.id, CODE, output, "ok" if ok else "error", part)
 
     def _server_call(self, call: wire.ToolCall, part: wire.Part) -> Events:
-        events, tool = self.leave(), call.tool_type or "TOOL"
+        tool = call.tool_type or "TOOL"
         kind = _SERVER_KINDS.get(tool, "custom")
-        start = self._start(call.id, f"server:{tool}", part, kind=kind, server=True)
         arguments = {} if call.args is None else call.args
-        return [*events, start, ToolUseEnd(id=start.id, scope=self._scope, input=arguments)]
+        return self._serve(call.id, f"server:{tool}", kind, arguments, part)
 
     def _server_result(self, response: wire.ToolResponse, part: wire.Part) -> Events:
         output = {} if response.response is None else response.response
         tool = f"server:{response.tool_type or 'TOOL'}"
         return self._served(response.id, tool, output, _status_of(output), part)
+
+    def _serve(
+        self, call: str | None, tool: str, kind: ToolKind, arguments: JSON, part: wire.Part
+    ) -> Events:
+        ends = self.leave()
+        start = self._start(call, tool, part, kind=kind, server=True)
+        return [*ends, start, ToolUseEnd(id=start.id, scope=self._scope, input=arguments)]
 
     def _served(
         self, call: str | None, tool: str, output: JSON, status: Outcome, part: wire.Part
@@ -378,33 +371,35 @@ class Content:
     # Files
 
     def _inline(self, blob: wire.Blob, part: wire.Part) -> Events:
-        return [*self.leave(), self._blob(blob, self._next_name(), part)]
+        signature = _signed(part.thought_signature)
+        return [*self.leave(), self._blob(blob, self._next_name(), signature)]
 
     def _file(self, file: wire.FileData, part: wire.Part) -> Events:
-        return [*self.leave(), self._link(file, self._next_name(), part)]
+        signature = _signed(part.thought_signature)
+        return [*self.leave(), self._link(file, self._next_name(), signature)]
 
     def _next_name(self) -> str:
         self._blocks += 1
         return f"{self._message}:{self._blocks}"
 
-    def _blob(self, blob: wire.Blob, name: str, part: wire.Part | None = None) -> File:
+    def _blob(self, blob: wire.Blob, name: str, provider: Provider = None) -> File:
         return File(
             id=name,
             scope=self._scope,
             media_type=blob.mime_type,
             base64=blob.data.translate(_STANDARD_BASE64),
             name=blob.display_name,
-            provider=_signed(part.thought_signature if part is not None else None),
+            provider=provider,
         )
 
-    def _link(self, file: wire.FileData, name: str, part: wire.Part | None = None) -> File:
+    def _link(self, file: wire.FileData, name: str, provider: Provider = None) -> File:
         return File(
             id=name,
             scope=self._scope,
             media_type=file.mime_type or "application/octet-stream",
             url=file.file_uri,
             name=file.display_name,
-            provider=_signed(part.thought_signature if part is not None else None),
+            provider=provider,
         )
 
     # Sources
@@ -427,7 +422,7 @@ class Content:
     PARTS: ClassVar[dict[str, Callable[[Content, Any, wire.Part], Events]]] = {
         "text": _add_text,
         "function_call": _call,
-        "function_response": _response,
+        "function_response": lambda content, response, _: content.respond(response),
         "executable_code": _code,
         "code_execution_result": _code_result,
         "tool_call": _server_call,

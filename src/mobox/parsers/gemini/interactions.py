@@ -71,23 +71,21 @@ _IMPLIED: Final = {"text": "model_output", "thought_summary": "thought"}
 """The kinds of steps for deltas without a start."""
 
 
-class _Step:
+class _Step(Struct):
     """An open step."""
 
-    def __init__(self, kind: str, name: str) -> None:
-        self.kind = kind
-        self.name = name
-        self.is_open = False  # its block is open
-        self.pieces: list[str] = []  # deltas of a call's arguments
-        self.arguments: JSON = None
-        self.outcome: wire.Outcome | None = None
-        self.signatures: list[str] = []
+    kind: str
+    name: str
+    is_open: bool = False  # its block is open
+    pieces: list[str] = []  # deltas of a call's arguments
+    arguments: JSON = None
+    outcome: wire.Outcome | None = None
+    signatures: list[str] = []
 
     @property
     def provider(self) -> dict[str, JSON] | None:
         """Vendor state to send back with it."""
-        state = {"signature": self.signatures[-1]} if self.signatures else None
-        return {VENDOR: state} if state else None
+        return {VENDOR: {"signature": self.signatures[-1]}} if self.signatures else None
 
 
 class Interactions:
@@ -109,7 +107,6 @@ class Interactions:
         return isinstance(kind, str) and kind in self.EVENTS
 
     def read(self, raw: dict[str, JSON]) -> Events:
-        """Parse one event."""
         shape, reader = self.EVENTS[raw["event_type"]]
         return reader(self, convert(raw, shape))
 
@@ -138,15 +135,14 @@ class Interactions:
     def _completed(self, event: wire.InteractionEvent) -> Events:
         interaction = event.interaction
         self._status, self._ended = interaction.status or self._status, True
-        events = [*self._stop_all(), *self._used(interaction)]
+        events = [event for step in self._steps.values() for event in self._stop(step)]
+        self._steps.clear()
+        if interaction.usage is not None:
+            events += or_raw(lambda: [self._use_of(interaction)], interaction.usage)
         if self._status == "failed":
             events.append(Error(message="The interaction failed.", code="failed"))
         has_started = self._count > 0  # false if the stream was joined in the middle
         return [*events, StepEnd(id=self._name, reason=self._status)] if has_started else events
-
-    def _used(self, interaction: wire.Interaction) -> Events:
-        usage = interaction.usage
-        return [] if usage is None else or_raw(lambda: [self._use_of(interaction)], usage)
 
     def _use_of(self, interaction: wire.Interaction) -> Usage:
         usage = convert(interaction.usage, wire.Usage)
@@ -175,9 +171,6 @@ class Interactions:
         events = reader(self, step, convert(event.step, shape))
         self._steps[event.index] = step
         return events
-
-    def _begin_speech(self, _step: _Step, _kind: wire.Kind) -> Events:
-        return []
 
     def _begin_call(self, step: _Step, call: wire.Call) -> Events:
         tool = step.kind.removesuffix("_call")
@@ -228,14 +221,10 @@ class Interactions:
             return [Thinking(id=step.name, content=words, source="summary")]
         return [Text(id=step.name, content=words)]
 
-    def _text(self, step: _Step, delta: wire.TextDelta) -> Events:
-        return self._add_text(step, delta.text)
-
     def _summary(self, step: _Step, delta: wire.SummaryDelta) -> Events:
-        content = delta.content
-        if content is None or content.text is None:
+        if delta.content is None or delta.content.text is None:
             raise UnrecognizedLine
-        return self._add_text(step, content.text)
+        return self._add_text(step, delta.content.text)
 
     def _signature(self, step: _Step, delta: wire.SignatureDelta) -> Events:
         step.signatures.append(delta.signature)
@@ -264,8 +253,8 @@ class Interactions:
             for each in delta.annotations or ()
         ]
 
-    def _media(self, step: _Step, delta: wire.MediaDelta, kind: str) -> Events:
-        media_type = delta.mime_type or _MEDIA.get(kind, "application/octet-stream")
+    def _media(self, step: _Step, delta: wire.MediaDelta) -> Events:
+        media_type = delta.mime_type or _MEDIA.get(delta.type, "application/octet-stream")
         return [File(id=step.name, media_type=media_type, base64=delta.data, url=delta.uri)]
 
     def _step_stop(self, event: wire.StepStop) -> Events:
@@ -274,11 +263,6 @@ class Interactions:
             raise UnrecognizedLine
         self._stopped.add(event.index)
         return self._stop(step)
-
-    def _stop_all(self) -> Events:
-        steps = list(self._steps.values())
-        self._steps.clear()
-        return [event for step in steps for event in self._stop(step)]
 
     def _stop(self, step: _Step) -> Events:
         return self.STOPS.get(step.kind, Interactions._end_tool)(self, step)
@@ -293,9 +277,8 @@ class Interactions:
         return [TextEnd(id=step.name, provider=step.provider)] if step.is_open else []
 
     def _end_tool(self, step: _Step) -> Events:
-        return self._end_call(step) if step.outcome is None else self._end_result(step.outcome)
-
-    def _end_call(self, step: _Step) -> Events:
+        if step.outcome is not None:
+            return self._end_result(step.outcome)
         text = "".join(step.pieces)
         if not text and step.arguments is not None:
             return [ToolUseEnd(id=step.name, input=step.arguments)]
@@ -320,8 +303,8 @@ class Interactions:
         "error": (wire.ErrorEvent, _failed),
     }
     STEPS: ClassVar[Rows] = {
-        "thought": (wire.Kind, _begin_speech),
-        "model_output": (wire.Kind, _begin_speech),
+        "thought": (wire.Kind, lambda *_: []),
+        "model_output": (wire.Kind, lambda *_: []),
         "*_call": (wire.Call, _begin_call),
         "*_result": (wire.Outcome, _read_result),
     }
@@ -332,15 +315,12 @@ class Interactions:
     DELTAS: ClassVar[Rows] = {
         "*_call": (wire.ArgumentsDelta, _whole_arguments),
         "*_result": (wire.Outcome, _read_result),
-        "text": (wire.TextDelta, _text),
+        "text": (wire.TextDelta, lambda self, step, delta: self._add_text(step, delta.text)),
         "thought_summary": (wire.SummaryDelta, _summary),
         "thought_signature": (wire.SignatureDelta, _signature),
         "arguments_delta": (wire.ArgumentsDelta, _arguments),
         "text_annotation_delta": (wire.AnnotationsDelta, _annotations),
-        "image": (wire.MediaDelta, lambda self, step, delta: self._media(step, delta, "image")),
-        "audio": (wire.MediaDelta, lambda self, step, delta: self._media(step, delta, "audio")),
-        "video": (wire.MediaDelta, lambda self, step, delta: self._media(step, delta, "video")),
-        "document": (wire.MediaDelta, lambda self, step, delta: self._media(step, delta, "")),
+        **dict.fromkeys((*_MEDIA, "document"), (wire.MediaDelta, _media)),
     }
 
 

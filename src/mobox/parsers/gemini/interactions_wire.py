@@ -103,6 +103,7 @@ class ArgumentsDelta(Struct):
 
 
 class MediaDelta(Struct):
+    type: str
     mime_type: str | None = None
     data: str | None = None
     uri: str | None = None

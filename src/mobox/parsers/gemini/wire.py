@@ -6,9 +6,7 @@ listed are ignored, and null is the same as absent.
 
 from __future__ import annotations
 
-from typing import Literal
-
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from mobox.events import JSON, Count
 
@@ -197,29 +195,3 @@ class UrlMetadata(Camel):
 
 class UrlContext(Camel):
     url_metadata: list[UrlMetadata] | None = None
-
-
-# Most chunks of a stream: one text delta, and nothing else
-
-
-class SpokenPart(Camel, forbid_unknown_fields=True):
-    text: str
-    thought: bool = False
-
-
-class SpokenContent(Camel, forbid_unknown_fields=True):
-    parts: tuple[SpokenPart]
-    role: str | None = None
-
-
-class SpokenCandidate(Camel, forbid_unknown_fields=True):
-    content: SpokenContent
-    index: Literal[0] = 0
-
-
-class SpokenChunk(Camel, forbid_unknown_fields=True):
-    candidates: tuple[SpokenCandidate]
-    usage_metadata: Raw = Raw()
-    model_version: str | None = None
-    response_id: str | None = None
-    create_time: str | None = None

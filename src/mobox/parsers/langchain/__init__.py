@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import msgspec
 from msgspec import Struct, convert
 
-from mobox.events import JSON, Events, StreamEvent, json_text
+from mobox.events import JSON, Events
 from mobox.parsers import EventParser
 from mobox.parsers.formats import Format, having, kinds, prefixed
 from mobox.parsers.langchain import protocol_wire, wire
 from mobox.parsers.langchain.callbacks import Callbacks
 from mobox.parsers.langchain.graph import INTERRUPT, Graph
-from mobox.parsers.langchain.protocol import NO_FAST_PATH, Protocol
-from mobox.parsers.langchain.protocol_wire import Spoken
+from mobox.parsers.langchain.protocol import Protocol
 from mobox.parsers.langchain.run import Run
 from mobox.parsers.langchain.wire import as_message, named, raised_end
 from mobox.parsers.values import class_of, is_raised, object_of
@@ -210,16 +208,6 @@ class _Event(Struct):
 _LANGCHAIN_METHODS = {line.__struct_config__.tag for line in protocol_wire.Line.__subclasses__()}
 _LANGCHAIN_EVENTS = {event.__struct_config__.tag for event in protocol_wire.Event.__subclasses__()}
 
-_decode = msgspec.json.Decoder(Spoken).decode
-
-
-def _decode_delta(line: bytes) -> Any:
-    """Decode a line with a delta of a block directly into its type; `None` for others."""
-    try:
-        return _decode(line).params if json_text.is_shallow(line) else None
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
-
 
 class LangChainParser(EventParser):
     """One run of an agent that emits one of LangChain's formats."""
@@ -235,29 +223,12 @@ class LangChainParser(EventParser):
         self._callbacks = Callbacks(self._run, self._graph)
 
     def feed(self, raw: JSON) -> Events:
-        self._protocol.stretch = NO_FAST_PATH  # any line may end the block
         events = super().feed(raw)
         if isinstance(raw, dict) and is_raised(raw):
             self._run.failed = True
             self._run.ended = end = raised_end(class_of(raw))
             return events if end is None else [*events, end]
         return events
-
-    def more(self, line: bytes) -> StreamEvent | None:
-        namespace, run_id, index, delta_type, event_class, name, scope, hoard = (
-            self._protocol.stretch
-        )
-        if delta_type is None or (params := _decode_delta(line)) is None:
-            return None
-        more, speaker = params.data
-        delta: Any = more.delta
-        is_more = type(delta) is delta_type and more.index == index and speaker.run_id == run_id
-        if not is_more or params.namespace != namespace or not delta.said:
-            return None
-        if hoard is not None:
-            hoard.append(delta.said)
-        event: StreamEvent = event_class(id=name, scope=scope, delta=delta.said)
-        return event
 
     def read(self, raw: JSON) -> Events:
         if isinstance(raw, dict):

@@ -23,10 +23,7 @@ from mobox.events import (
     Raw,
     StepEnd,
     StepStart,
-    TextDelta,
-    ThinkingDelta,
     ToolResult,
-    ToolUseDelta,
 )
 from mobox.parsers.langchain import protocol_wire as lines
 from mobox.parsers.langchain import wire
@@ -56,25 +53,12 @@ _ENDS: Final[dict[str, Outcome]] = {
     "failed": "error",
     "interrupted": "interrupted",
 }
-_DELTA_TYPES: Final[dict[str, tuple[Any, Any]]] = {
-    "text": (lines.TextDelta, TextDelta),
-    "thinking": (lines.ReasoningDelta, ThinkingDelta),
-    "tool": (lines.ToolCallDelta, ToolUseDelta),
-}
-
-FastPath = tuple[list[str], str | None, Any, Any, Any, str, tuple[str, ...], list[str] | None]
-"""Consecutive deltas of one block (fast path): namespace, model run and index, the wire type, the
-event class, the block's id and scope, and the list of a call's input deltas."""
-
-NO_FAST_PATH: FastPath = ([], None, None, None, None, "", (), None)
 
 
 class Protocol:
     """The events of one run."""
 
     def __init__(self, run: Run, graph: Graph) -> None:
-        self.stretch = NO_FAST_PATH
-        """The fast path for deltas that continue the last block."""
         self._run = run
         self._graph = graph
         self._messages: dict[Key, Message | None] = {}  # `None` for input of the model
@@ -82,7 +66,6 @@ class Protocol:
     def read(self, line: Any) -> Events:
         """Parse one line."""
         self._run.is_graph = True
-        self.stretch = NO_FAST_PATH
         space = tuple(line.params.namespace or ())
         handle = self.LINES.get(type(line))
         if handle is None:  # a part of LangGraph's own stream, under the name of its mode
@@ -108,29 +91,7 @@ class Protocol:
         if message is None:
             return []
         events = self.EVENTS[type(event)](self, message, event)
-        self._extend(event, key, message)
         return [*opened, *self._run.pass_on(self._run.watch(events))]
-
-    def _extend(self, event: lines.Event, key: Key, message: Message) -> None:
-        if not isinstance(event, lines.BlockStart | lines.BlockMore):
-            return
-        for kind, (delta_type, event_class) in _DELTA_TYPES.items():
-            block = message.find(kind, event.index)
-            if block is not None and not block.ended:
-                hoard = block.parts if kind == "tool" else None
-                space, run_id = key
-                self.stretch = (
-                    *(
-                        list(space),
-                        run_id,
-                        event.index,
-                        delta_type,
-                        event_class,
-                        block.id,
-                        message.scope,
-                    ),
-                    hoard,
-                )
 
     def _message_start(
         self, event: lines.MessageStart, about: wire.MessageMetadata, key: Key

@@ -7,8 +7,6 @@ See: langchain_protocol. On a bare chat model only the inner events come, withou
 
 from __future__ import annotations
 
-from typing import Literal
-
 from msgspec import Struct, field
 
 from mobox.events import JSON
@@ -185,24 +183,6 @@ class Speaker(Struct, gc=False):
     """The model run of a message."""
 
     run_id: str | None = None
-
-
-class Said(Struct, gc=False):
-    event: Literal["content-block-delta"]  # a tagged Struct alone does not check its tag
-    index: Index
-    delta: AnyDelta
-
-
-class SpokenParams(Struct, gc=False):
-    data: tuple[Said, Speaker]
-    namespace: Namespace = []
-
-
-class Spoken(Struct, gc=False):
-    """Most lines: a delta of a block."""
-
-    method: Literal["messages"]
-    params: SpokenParams
 
 
 AnyLine = Messages | Tools | Lifecycle | Values | Updates | Custom | Tasks | Checkpoints | Input

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-import msgspec
-
 from mobox.errors import NotJson, UnrecognizedLine
-from mobox.events import JSON, Events, Paused, Raw, Start, StreamEvent, json_text
-from mobox.events.json_text import SHORT
+from mobox.events import JSON, Events, Paused, Raw, Start, json_text
 from mobox.parsers import EventParser
 from mobox.parsers.formats import Format, having, kinds, prefixed
 from mobox.parsers.openai.agents import Agents
 from mobox.parsers.openai.chat import Chat
-from mobox.parsers.openai.delta_fast_path import FastPath
 from mobox.parsers.openai.responses import Responses
 from mobox.parsers.openai.wire import Names
 from mobox.parsers.values import TOLD_BEFORE, class_of, is_raised
@@ -82,16 +78,6 @@ class OpenAIParser(EventParser):
         self._responses = Responses(names)
         self._agents = Agents(self.framework, names, self._responses)
         self._started = False
-        self._fast_path: FastPath | None = None  # for deltas that continue the last block
-
-    def more(self, line: bytes) -> StreamEvent | None:
-        fast_path = self._fast_path
-        if fast_path is None or not (len(line) <= SHORT or json_text.is_shallow(line)):
-            return None
-        try:
-            return fast_path(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return None
 
     def feed(self, raw: JSON) -> Events:
         if type(raw) is dict and is_raised(raw):
@@ -99,21 +85,24 @@ class OpenAIParser(EventParser):
         return super().feed(raw)
 
     def read(self, raw: JSON) -> Events:
-        self._fast_path = None
         if not isinstance(raw, dict):
             raise UnrecognizedLine
         kind = raw.get("type")
         if isinstance(kind, str) and kind in _SIMPLIFIED and type(raw.get("data")) is dict:
             return self._simplified(kind, raw)
         if self._agents.knows(raw):
-            return self._read_agents(raw)
+            self._started = True  # the SDK names the agent
+            return self._agents.read(raw)
         if isinstance(kind, str) and self._responses.knows(kind):
             return self._read_response(raw)
         if isinstance(raw.get("choices"), list):
-            return self._read_chat(raw)
-        if (problem := _problem_in(raw)) is not None:
-            return self._chat.fail(problem)
-        raise UnrecognizedLine
+            events = self._chat.read(raw)
+            return [*self._start(self._chat.model), *events] if events else []
+        # An error in place of a chunk; some servers write the error itself.
+        problem = raw if raw.get("object") == "error" else raw.get("error")
+        if problem is None or (problem is not raw and "type" in raw):
+            raise UnrecognizedLine
+        return self._chat.fail(problem)
 
     def close(self) -> Events:
         if self._agents.started:
@@ -124,27 +113,12 @@ class OpenAIParser(EventParser):
         done = self._chat.done or self._responses.done
         return ends if done is None else [*ends, done]
 
-    # The forms
-
-    def _read_chat(self, raw: dict[str, JSON]) -> Events:
-        events = self._chat.read(raw)
-        self._fast_path = self._chat.stretch
-        return [*self._start(self._chat.model), *events] if events else []
-
     def _read_response(self, raw: dict[str, JSON]) -> Events:
         events = self._responses.read(raw)
-        self._fast_path = self._responses.stretch(raw, wrapped=False)
         waiting = tuple(self._responses.items.approvals)
         if waiting and raw["type"] == "response.completed":
             events.append(Paused(request_ids=waiting))
         return [*self._start(self._responses.model), *events]
-
-    def _read_agents(self, raw: dict[str, JSON]) -> Events:
-        self._started = True  # the SDK names the agent
-        events = self._agents.read(raw)
-        if raw.get("type") == "raw_response_event":
-            self._fast_path = self._responses.stretch(raw["data"], wrapped=True)
-        return events
 
     def _start(self, model: str | None) -> Events:
         if self._started:
@@ -154,15 +128,14 @@ class OpenAIParser(EventParser):
 
     def _raised(self, raw: dict[str, JSON], error_events: Events) -> Events:
         """An exception left the SDK: the current response is interrupted."""
-        self._fast_path = None
         name = class_of(raw)
-        known = self._agents.started and self._agents.has_failed
+        known = self._agents.started and self._responses.failed
         self._chat.break_off()
         events: Events = [Raw(raw=raw, source=TOLD_BEFORE)] if known else error_events
         if self._agents.started and name is not None:
             return [*events, self._agents.raised(name)]
         if not self._agents.started:
-            self._responses.break_off()
+            self._responses.failed = True  # the next response sends it again
         return events
 
     def _simplified(self, kind: str, raw: dict[str, JSON]) -> Events:
@@ -172,13 +145,6 @@ class OpenAIParser(EventParser):
             with suppress(NotJson):  # then they stay text
                 data["arguments"] = json_text.decode(arguments.encode())
         return self._emitted.read({**raw, "type": _SIMPLIFIED[kind], "data": data})
-
-
-def _problem_in(raw: dict[str, JSON]) -> JSON:
-    """The error that a line has in place of a chunk; some servers write the error itself."""
-    if raw.get("object") == "error":
-        return raw
-    return raw.get("error") if "type" not in raw else None
 
 
 class OpenAIAgentsParser(OpenAIParser):

@@ -71,7 +71,6 @@ class Agents:
         return _kind(raw) in self.LINES or "__result__" in raw or _is_nested(raw)
 
     def read(self, raw: Object) -> Events:
-        """Parse one line."""
         self.started = True
         self._responses[()].items.hands_off = True
         if "__result__" in raw:
@@ -89,11 +88,6 @@ class Agents:
             done = last if last is not None and cut else Done(reason="error", native=name)
         self._done = done
         return done
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether the API reported the error which the SDK is about to raise."""
-        return self._responses[()].failed
 
     def close(self) -> Events:
         """The run ended: return PAUSED if it waits, else how it ended."""
@@ -163,11 +157,10 @@ class Agents:
         """An item of a response: it is new only if the response was not streamed."""
         if self._streams:
             return []
-        return self._of(scope).whole(_object(item.raw_item, "raw_item"))
+        return self._of(scope).items.finish(None, _object(item.raw_item, "raw_item"))
 
     def _tool_call(self, item: wire.RunItem, scope: Scope) -> Events:
-        events = self._repeated(item, scope)
-        agent = _agent_of(item.tool_origin)
+        events, agent = self._repeated(item, scope), _agent_of(item.tool_origin)
         raw = item.raw_item or {}
         call = raw.get("call_id")
         if agent is None or not isinstance(call, str):
@@ -191,17 +184,11 @@ class Agents:
         value = raw.get("output") if item.output is None else item.output
         output, files = without_images(name, scope, value)
         result = ToolResult(id=name, scope=scope, output=output, status=_outcome(value))
-        return [*self._returned(name, result.status), result, *files]
-
-    def _returned(self, call: str, status: Outcome) -> Events:
-        """A call has its result: if it was an agent, that has ended."""
-        if call not in self._agents:
-            return []
-        agent, scope = self._agents.pop(call)
-        return [SubagentEnd(id=call, scope=scope, agent=agent, status=status)]
-
-    def _approval_response(self, item: wire.RunItem, scope: Scope) -> Events:
-        return self._of(scope).items.answer(_object(item.raw_item, "raw_item"))
+        if name not in self._agents:
+            return [result, *files]
+        agent, spawned_in = self._agents.pop(name)  # the call was an agent, which has ended
+        end = SubagentEnd(id=name, scope=spawned_in, agent=agent, status=result.status)
+        return [end, result, *files]
 
     # The end
 
@@ -246,7 +233,9 @@ class Agents:
         "compaction_item": _repeated,
         "tool_call_output_item": _tool_output,
         "handoff_output_item": _tool_output,
-        "mcp_approval_response_item": _approval_response,
+        "mcp_approval_response_item": lambda run, item, scope: run._of(scope).items.answer(
+            _object(item.raw_item, "raw_item")
+        ),
     }
 
 

@@ -40,7 +40,6 @@ from mobox.events import (
 )
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.chat_calls import ChatCalls
-from mobox.parsers.openai.delta_fast_path import FastPath, of_words
 from mobox.parsers.openai.parts import Extras
 from mobox.parsers.openai.token_usage import VENDOR, done_of, error_of, used
 from mobox.parsers.openai.wire import Names
@@ -53,12 +52,10 @@ class Chat:
     """The messages of one run, one after the other."""
 
     def __init__(self, names: Names) -> None:
-        self.stretch: FastPath | None = None
-        """The fast path for deltas that continue the last block."""
+        self.model: str | None = None
         self._names = names
         self._message: str | None = None
         self._chunk_id: str | None = None
-        self._model: str | None = None
         self._count = 0
         self._open: tuple[type[StreamEvent], str] | None = None
         self._blocks: list[str] = []
@@ -78,26 +75,19 @@ class Chat:
             return None
         return done_of(self._finish, called=self._calls.any, refused=self._refused)
 
-    @property
-    def model(self) -> str | None:
-        """The model."""
-        return self._model
-
     def read(self, raw: dict[str, JSON]) -> Events:
-        """Parse one chunk."""
-        self.stretch = None
         chunk = convert(raw, wire.Chunk)
-        self._model = chunk.model or self._model
+        self.model = chunk.model or self.model
         events: Events = []
         for choice in chunk.choices:
-            if choice.index:
-                events += self._other(raw, choice.index)
-            else:
-                events += self._choice(chunk, choice)
+            events += self._choice(chunk, choice) if not choice.index else self._other(raw, choice)
         if chunk.prompt_filter_results is not None:
             self._ending["prompt_filter_results"] = chunk.prompt_filter_results
-        events += self._extras.pages(chunk, self._block_for_sources())
-        events += self._use(chunk)
+        if chunk.search_results or chunk.web_search or chunk.citations:
+            events += self._extras.pages(chunk, self._block_for_sources())
+        if usage := chunk.usage or object_of(chunk.x_groq).get("usage"):
+            about = {"model": self.model, "service_tier": chunk.service_tier}
+            events += used(usage, (), id=self._message, **about)
         if chunk.error is not None:
             events += self.fail(chunk.error)
         return events
@@ -109,7 +99,6 @@ class Chat:
 
     def break_off(self) -> None:
         """The message was interrupted; the next one sends it again."""
-        self.stretch = None
         self._broken = True
 
     def close(self) -> Events:
@@ -118,8 +107,8 @@ class Chat:
 
     # The message
 
-    def _other(self, raw: dict[str, JSON], index: int) -> Events:
-        kept: Events = [Raw(raw=raw, source=f"choice {index}")]
+    def _other(self, raw: dict[str, JSON], choice: wire.Choice) -> Events:
+        kept: Events = [Raw(raw=raw, source=f"choice {choice.index}")]
         if self._noted:
             return kept
         self._noted = True
@@ -127,14 +116,20 @@ class Chat:
         return [Status(message=message, kind="notice"), *kept]
 
     def _choice(self, chunk: wire.Chunk, choice: wire.Choice) -> Events:
-        fields = _fields_of(choice)
+        # A delta, a complete message, or the text of older completions. Some servers send that text
+        # beside the delta, which has it too.
+        fields = choice.delta or choice.message or ({"content": choice.text} if choice.text else {})
         delta, unread = _delta_of(fields)
-        present = [(field, value) for field in self.TELLERS if (value := getattr(delta, field))]
-        if not present and (unknown := _unknown(fields)):
+        present = [(field, value) for field in self.FIELDS if (value := getattr(delta, field))]
+        unknown = [] if present else [
+            name for name, value in fields.items()
+            if value and name not in _SILENT and name not in self.FIELDS
+        ]  # fmt: skip
+        if unknown:
             raise UnrecognizedLine(f"delta of {', '.join(sorted(unknown))}")
         events = self._begin(chunk.id) if self._begins(chunk, delta, bool(present)) else []
         for field, value in present:
-            events += self.TELLERS[field](self, value, delta)
+            events += self.FIELDS[field](self, value, delta)
         events += unread
         if choice.finish_reason is not None and self._finish is None:
             self._finish = choice.finish_reason
@@ -158,8 +153,7 @@ class Chat:
         self._message = self._names.unique(chunk_id, "message")
         self._blocks, self._finish, self._refused, self._broken = [], None, False, False
         self._calls.begin()
-        step = StepStart(id=self._message, kind="turn", number=self._count)
-        return [*before, step]
+        return [*before, StepStart(id=self._message, kind="turn", number=self._count)]
 
     def _leave(self) -> Events:
         """A message that another follows before its finish reason."""
@@ -171,7 +165,7 @@ class Chat:
     def _end(self) -> Events:
         provider = {VENDOR: self._ending} if self._ending else None
         end = StepEnd(id=self._message, reason=self._finish, provider=provider)
-        self._ending, self.stretch = {}, None
+        self._ending = {}
         ends = [*self._extras.end_audio(self._message), *self._turn(None), *self._calls.end()]
         return [*ends, end]
 
@@ -211,9 +205,7 @@ class Chat:
 
     def _content(self, content: str | list[JSON], _delta: wire.Delta) -> Events:
         if isinstance(content, str):
-            events = self._add_text(content)
-            self.stretch = of_words("content", self._name())
-            return events
+            return self._add_text(content)
         return [event for part in content for event in or_raw(partial(self._part, part), part)]
 
     def _part(self, part: JSON) -> Events:
@@ -233,20 +225,12 @@ class Chat:
         self._refused = True
         return [*self._block(Text, kind="refusal"), TextDelta(id=self._name(), delta=text)]
 
-    def _reasoning_content(self, text: str, _delta: wire.Delta) -> Events:
-        return self._reason("reasoning_content", text)
-
     def _reasoning(self, text: JSON, delta: wire.Delta) -> Events:
         if delta.reasoning_content:  # a duplicate
             return []
         if not isinstance(text, str):
             return [Raw(raw=text, source="reasoning that is no text")]
-        return self._reason("reasoning", text)
-
-    def _reason(self, field: str, text: str) -> Events:
-        events = self._think(text)
-        self.stretch = of_words(field, self._name())
-        return events
+        return self._think(text)
 
     def _details(self, details: list[dict[str, JSON]], delta: wire.Delta) -> Events:
         """The details of a thought; their text, unless it was in another field."""
@@ -257,7 +241,6 @@ class Chat:
         if more:
             events += self._block(Thinking)
             self._thought += more
-        self.stretch = None
         return events
 
     # The rest
@@ -266,21 +249,11 @@ class Chat:
         events = [*self._turn(None)]
         for piece in pieces:
             events += self._calls.add(piece)
-        self.stretch = self._calls.stretch
         self._blocks += [e.id for e in events if e.type == "tool_use_start" and e.id]
         return events
 
-    def _function_call(self, function: wire.Function, _delta: wire.Delta) -> Events:
-        return self._tool_calls([wire.CallPiece(index=0, function=function)], _delta)
-
     def _annotations(self, annotations: list[dict[str, JSON]], _delta: wire.Delta) -> Events:
         return self._extras.annotations(annotations, self._block_for_sources())
-
-    def _images(self, images: list[dict[str, JSON]], _delta: wire.Delta) -> Events:
-        return self._extras.images(images, self._message)
-
-    def _audio(self, audio: dict[str, JSON], _delta: wire.Delta) -> Events:
-        return or_raw(lambda: self._sound(audio), audio)
 
     def _sound(self, audio: dict[str, JSON]) -> Events:
         text = self._extras.audio(audio)
@@ -295,33 +268,22 @@ class Chat:
     def _block_for_sources(self) -> str | None:
         return self._open[1] if self._open is not None and self._open[0] is Text else self._message
 
-    def _use(self, chunk: wire.Chunk) -> Events:
-        usage = chunk.usage or object_of(chunk.x_groq).get("usage")
-        about = {"model": self._model, "service_tier": chunk.service_tier}
-        return used(usage, (), id=self._message, **about)
-
-    TELLERS: ClassVar[dict[str, Callable[[Chat, Any, wire.Delta], Events]]] = {
-        "reasoning_content": _reasoning_content,
+    FIELDS: ClassVar[dict[str, Callable[[Chat, Any, wire.Delta], Events]]] = {
+        "reasoning_content": lambda chat, text, _: chat._think(text),
         "reasoning": _reasoning,
         "reasoning_details": _details,
         "executed_tools": _executed,
         "content": _content,
         "refusal": _refusal,
-        "audio": _audio,
-        "images": _images,
+        "audio": lambda chat, audio, _: or_raw(lambda: chat._sound(audio), audio),
+        "images": lambda chat, images, _: chat._extras.images(images, chat._message),
         "annotations": _annotations,
         "tool_calls": _tool_calls,
-        "function_call": _function_call,
+        "function_call": lambda chat, function, delta: chat._tool_calls(
+            [wire.CallPiece(index=0, function=function)], delta
+        ),
     }
     """The fields of a delta, in the order in which they are emitted."""
-
-
-def _fields_of(choice: wire.Choice) -> dict[str, JSON]:
-    """The content of a choice: a delta, a complete message, or the text of older completions.
-
-    Some servers send that text beside the delta, which has it too.
-    """
-    return choice.delta or choice.message or ({"content": choice.text} if choice.text else {})
 
 
 def _delta_of(fields: dict[str, JSON]) -> tuple[wire.Delta, Events]:
@@ -329,20 +291,19 @@ def _delta_of(fields: dict[str, JSON]) -> tuple[wire.Delta, Events]:
     try:
         return convert(fields, wire.Delta), []
     except ValidationError:
-        kept = {name: or_raw(partial(_check, name, fields[name]), fields[name]) for name in fields}
-        read = {name: value for name, value in fields.items() if not kept[name]}
-        return convert(read, wire.Delta), [raw for raws in kept.values() for raw in raws]
+        unread: Events = []
+        valid = {}
+        for name, value in fields.items():
+            if raws := or_raw(partial(_check, name, value), value):
+                unread += raws
+            else:
+                valid[name] = value
+        return convert(valid, wire.Delta), unread
 
 
 def _check(name: str, value: JSON) -> Events:
     convert({name: value}, wire.Delta)
     return []
-
-
-def _unknown(delta: dict[str, JSON]) -> set[str]:
-    """The unknown keys of a delta that have a value."""
-    known = _SILENT | Chat.TELLERS.keys()
-    return {name for name, value in delta.items() if value and name not in known}
 
 
 def _texts(thinking: JSON) -> list[str]:

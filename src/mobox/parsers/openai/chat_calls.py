@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec import Struct
 
-from mobox.events import (
-    UNKNOWN_TOOL,
-    Events,
-    ToolUseDelta,
-    ToolUseEnd,
-    ToolUseStart,
-)
+from mobox.events import UNKNOWN_TOOL, Events, ToolUseDelta, ToolUseEnd, ToolUseStart
 from mobox.events.names import input_of
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.delta_fast_path import FastPath, of_call
 from mobox.parsers.openai.wire import Names
 from mobox.parsers.tool_kinds import kind_of
 
 
-class _Call:
-    __slots__ = ("given_id", "id", "kind", "name", "pieces", "started")
-
-    def __init__(self, name: str, given_id: str | None) -> None:
-        self.id = name
-        self.given_id = given_id
-        self.name: str | None = None
-        self.kind: str = "function"
-        self.pieces: list[str] = []
-        self.started = False
+class _Call(Struct):
+    id: str
+    given_id: str | None
+    name: str | None = None
+    kind: str = "function"
+    pieces: list[str] = []
+    started: bool = False
 
     def start(self) -> Events:
         """Start, and emit the deltas that came before the call had a name."""
         self.started = True
         name = self.name or UNKNOWN_TOOL
         kind = kind_of(name)
-        if kind == "function" and self.kind == "custom":
-            kind = "custom"
-        start = ToolUseStart(id=self.id, name=name, kind=kind)
-        pieces, self.pieces[:] = self.pieces[:], []
+        is_custom = kind == "function" and self.kind == "custom"
+        start = ToolUseStart(id=self.id, name=name, kind="custom" if is_custom else kind)
+        pieces, self.pieces = self.pieces, []
         return [start, *(self.say(piece) for piece in pieces)]
 
     def say(self, piece: str) -> ToolUseDelta:
@@ -52,9 +42,8 @@ class _Call:
         """The input is complete."""
         before = [] if self.started else self.start()
         text = "".join(self.pieces)
-        if self.kind == "custom":
-            return [*before, ToolUseEnd(id=self.id, input=text)]
-        return [*before, input_of(self.id, text)]
+        is_text = self.kind == "custom"
+        return [*before, ToolUseEnd(id=self.id, input=text) if is_text else input_of(self.id, text)]
 
 
 class ChatCalls:
@@ -66,7 +55,6 @@ class ChatCalls:
         self._last = 0
         self.any = False
         """The message has called a tool of the caller."""
-        self.stretch: FastPath | None = None
 
     def begin(self) -> None:
         """Another message: its indexes restart."""
@@ -74,7 +62,6 @@ class ChatCalls:
         self.any = False
 
     def add(self, piece: wire.CallPiece) -> Events:
-        """A delta of a call."""
         index = self._index(piece)
         call, ends = self._calls.get(index), []
         self._last = index
@@ -82,14 +69,13 @@ class ChatCalls:
             ends = call.end() if call is not None else []
             call = self._calls[index] = _Call(piece.id or self._names.fresh("call"), piece.id)
             self.any = True
-        return [*ends, *self._more(call, index, piece)]
+        return [*ends, *self._more(call, piece)]
 
-    def _more(self, call: _Call, index: int, piece: wire.CallPiece) -> Events:
+    def _more(self, call: _Call, piece: wire.CallPiece) -> Events:
         name, text = _name_and_input(piece)
         call.name = call.name or name
         call.kind = "custom" if piece.custom is not None else call.kind
         before = call.start() if call.name is not None and not call.started else []
-        self.stretch = of_call(index, call.id, call.pieces) if call.name is not None else None
         if not text:
             return before
         if call.started:
@@ -109,7 +95,6 @@ class ChatCalls:
     def end(self) -> Events:
         """The message ended: end the inputs of its calls."""
         calls, self._calls = list(self._calls.values()), {}
-        self.stretch = None
         return [event for call in calls for event in call.end()]
 
     def begin_held(self) -> Events:

@@ -9,6 +9,7 @@ Rule 3: an approved call has the id of its request: it is the call to approve.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -36,16 +37,11 @@ from mobox.events import (
 from mobox.events.names import input_of
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.chat_calls import json_of
-from mobox.parsers.openai.parts import Item, Parts, media_type_of, page_of, without_images
+from mobox.parsers.openai.parts import Item, Parts, page_of, without_images
 from mobox.parsers.openai.token_usage import VENDOR
 from mobox.parsers.openai.wire import Names
 from mobox.parsers.tool_kinds import runs_python
 from mobox.parsers.values import is_link, object_of, objects_in
-
-# Items that are tool calls or their outputs: names, inputs and results.
-#
-# Names and inputs of hosted tools are those of the AI SDK's own OpenAI provider (`containerId`, not
-# `container_id`): pages that show these tools are written for it.
 
 Object = dict[str, JSON]
 
@@ -84,7 +80,9 @@ def result_of(tool: Tool, name: str, scope: Scope, item: Object) -> Events:
     status = _outcome(item)
     if status == "error" and item.get("error") is not None:
         output = item["error"]
-    sources = [page_of(name, scope, page) for page in _pages(item)]
+    listed = object_of(item.get("action")).get("sources"), item.get("results")
+    pages = [page for pages in listed if isinstance(pages, list) for page in pages]
+    sources = [page_of(name, scope, page) for page in pages]
     return [
         ToolResult(id=name, scope=scope, output=output, status=status),
         *files,
@@ -107,38 +105,32 @@ def _outcome(item: Object) -> Outcome:
     return "error" if failed else "ok"
 
 
-def _pages(item: Object) -> list[JSON]:
-    sources = object_of(item.get("action")).get("sources")
-    return [*_list(sources), *_list(item.get("results"))]
-
-
 def _files_of(name: str, scope: Scope, item: Object) -> list[File]:
     image = item.get("result") if item.get("type") == "image_generation_call" else None
     if not isinstance(image, str) or not image:
         return []
     if is_link(image):
         return [File(id=name, scope=scope, media_type="image/*", url=image)]
-    media_type = media_type_of(item.get("output_format"))
+    output_format = item.get("output_format")
+    media_type = f"image/{output_format}" if isinstance(output_format, str) else "image/png"
     return [File(id=name, scope=scope, media_type=media_type, base64=image)]
-
-
-def _list(value: JSON) -> list[JSON]:
-    return value if isinstance(value, list) else []
 
 
 # Inputs
 
 
-def _nothing(_item: Object) -> JSON:
-    return {}
+def _field(name: str, default: JSON = None) -> Callable[[Object], JSON]:
+    return lambda item: item.get(name) or default
+
+
+def _fields(*names: str, **renamed: str) -> Callable[[Object], JSON]:
+    """An object of these fields of the item, some under other names."""
+    ours = {**{name: name for name in names}, **renamed}
+    return lambda item: {name: item.get(theirs) for name, theirs in ours.items()}
 
 
 def _arguments(item: Object) -> JSON:
     return item.get("arguments")
-
-
-def _text(item: Object) -> JSON:
-    return item.get("input") or ""
 
 
 def _code(item: Object) -> JSON:
@@ -160,18 +152,6 @@ def _commands(item: Object) -> JSON:
     return {"action": {"commands": action.get("commands") or [], **known}}
 
 
-def _patch(item: Object) -> JSON:
-    return {"callId": item.get("call_id"), "operation": item.get("operation")}
-
-
-def _wanted_tools(item: Object) -> JSON:
-    return {"arguments": item.get("arguments"), "call_id": item.get("call_id")}
-
-
-def _program(item: Object) -> JSON:
-    return {"code": item.get("code"), "fingerprint": item.get("fingerprint")}
-
-
 # Prefixes of inputs that are streamed as plain text
 
 
@@ -184,10 +164,6 @@ def _patch_head(item: Object) -> str:
     operation = {name: value for name, value in fields.items() if name != "diff"}
     prefix = _json(operation)[:-1] + ("," if operation else "")
     return f'{{"callId":{_json(item.get("call_id"))},"operation":{prefix}"diff":"'
-
-
-def _text_head(_item: Object) -> str:
-    return '"'
 
 
 def _json(value: JSON) -> str:
@@ -204,48 +180,43 @@ def _searched(item: Object) -> JSON:
     return {"action": kept, **({"sources": sources} if sources else {})}
 
 
-def _searched_files(item: Object) -> JSON:
-    return {"queries": item.get("queries"), "results": item.get("results")}
-
-
-def _code_outputs(item: Object) -> JSON:
-    return item.get("outputs") or []
-
-
 def _drawn(item: Object) -> JSON:
     hidden = ("id", "type", "result")  # the image is a FILE
     return {name: v for name, v in item.items() if name not in hidden and v is not None}
 
 
-def _answered(item: Object) -> JSON:
+def _output(item: Object) -> JSON:
     return item.get("output")
 
 
+_server = partial(Tool, server=True)
+_ready = partial(Tool, given=lambda _: {}, server=True, ready=True)
+
 TOOLS: dict[str, Tool] = {
     "function_call": Tool("function", _arguments),
-    "custom_tool_call": Tool("custom", _text, head=_text_head),
-    "mcp_call": Tool("mcp", _arguments, server=True, found=_answered),
-    "web_search_call": Tool(
-        "search", _nothing, "web_search", server=True, ready=True, found=_searched
+    "custom_tool_call": Tool("custom", _field("input", ""), head=lambda _: '"'),
+    "mcp_call": _server("mcp", _arguments, found=_output),
+    "web_search_call": _ready("search", name="web_search", found=_searched),
+    "file_search_call": _ready("search", name="file_search", found=_fields("queries", "results")),
+    "code_interpreter_call": _server(
+        "code", _code, "code_interpreter", head=_code_head, found=_field("outputs", [])
     ),
-    "file_search_call": Tool(
-        "search", _nothing, "file_search", server=True, ready=True, found=_searched_files
-    ),
-    "code_interpreter_call": Tool(
-        "code", _code, "code_interpreter", server=True, head=_code_head, found=_code_outputs
-    ),
-    "image_generation_call": Tool(
-        "image", _nothing, "image_generation", server=True, ready=True, found=_drawn
-    ),
+    "image_generation_call": _ready("image", name="image_generation", found=_drawn),
     "computer_call": Tool("custom", _action, "computer_use"),
     "local_shell_call": Tool("shell", _action, "local_shell"),
     "shell_call": Tool("shell", _commands, "shell"),
-    "apply_patch_call": Tool("code", _patch, "apply_patch", head=_patch_head),
-    "tool_search_call": Tool("search", _wanted_tools, "tool_search"),
-    "program": Tool("code", _program, "programmatic_tool_calling", server=True),
+    "apply_patch_call": Tool(
+        "code", _fields(callId="call_id", operation="operation"), "apply_patch", head=_patch_head
+    ),
+    "tool_search_call": Tool("search", _fields("arguments", "call_id"), "tool_search"),
+    "program": _server("code", _fields("code", "fingerprint"), "programmatic_tool_calling"),
     "mcp_approval_request": Tool("mcp", _arguments),
 }
-"""Items that are calls."""
+"""Items that are calls.
+
+Names and inputs of hosted tools are those of the AI SDK's own OpenAI provider (`containerId`, not
+`container_id`): pages that show these tools are written for it.
+"""
 
 
 def name_of(tool: Tool, item: Object) -> str:
@@ -268,22 +239,14 @@ def about(item: Object) -> dict[str, JSON] | None:
     return {VENDOR: fields} if fields else None
 
 
-def _tools_found(item: Object) -> JSON:
-    return {"tools": item.get("tools")}
-
-
-def _returned(item: Object) -> JSON:
-    return item.get("result")
-
-
 OUTPUTS: dict[str, Callable[[Object], JSON]] = {
-    "function_call_output": _answered,
-    "custom_tool_call_output": _answered,
-    "computer_call_output": _answered,
-    "local_shell_call_output": _answered,
-    "apply_patch_call_output": _answered,
-    "tool_search_output": _tools_found,
-    "program_output": _returned,
+    "function_call_output": _output,
+    "custom_tool_call_output": _output,
+    "computer_call_output": _output,
+    "local_shell_call_output": _output,
+    "apply_patch_call_output": _output,
+    "tool_search_output": _fields("tools"),
+    "program_output": lambda item: item.get("result"),
 }
 """Items that are the result of a call; `shell_call_output` may also be streamed."""
 
@@ -291,8 +254,7 @@ OUTPUTS: dict[str, Callable[[Object], JSON]] = {
 def output_of(item: Object, name: str, scope: Scope) -> Events:
     """The result in an item."""
     output, files = without_images(name, scope, OUTPUTS[str(item.get("type"))](item))
-    result = ToolResult(id=name, scope=scope, output=output, status=_outcome(item))
-    return [result, *files]
+    return [ToolResult(id=name, scope=scope, output=output, status=_outcome(item)), *files]
 
 
 HANDOFF = "transfer_to_"
@@ -339,19 +301,16 @@ class Items:
 
     def leave(self, *, interrupted: bool) -> Events:
         """The response ended: end the open parts of its items."""
-        ends = [
-            end
-            for item in self._items.values()
-            for end in self.parts.leave(item, interrupted=interrupted)
-        ]
-        steps = [StepEnd(id=name, scope=self._scope) for name in self._compactions]
+        events: Events = []
+        for item in self._items.values():
+            events += self.parts.leave(item, interrupted=interrupted)
+        events += [StepEnd(id=name, scope=self._scope) for name in self._compactions]
         self._compactions = {}
-        return [*ends, *steps]
+        return events
 
     # An item is added
 
     def add(self, index: int | None, raw: Object) -> Events:
-        """An item is added."""
         parsed = convert(raw, wire.Item)
         item = Item(self._names.unique(parsed.id, "item"), parsed.type, parsed.id, raw)
         self._items[len(self._items) if index is None else index] = item
@@ -431,7 +390,6 @@ class Items:
     # An item is done
 
     def finish(self, index: int | None, raw: Object) -> Events:
-        """An item is done."""
         parsed = convert(raw, wire.Item)
         item = self._items.get(-1 if index is None else index)
         before: Events = []
@@ -465,7 +423,6 @@ class Items:
         return [request]
 
     def answer(self, raw: Object) -> Events:
-        """Handle the answer of a person."""
         name = raw.get("approval_request_id")
         if not isinstance(name, str):
             raise UnrecognizedLine("an answer to nothing")
@@ -474,14 +431,9 @@ class Items:
         reason = why if isinstance(why, str) else None
         return [InputResponse(id=name, scope=self._scope, decision=decision, reason=reason)]
 
-    def _approval_response(self, _item: Item, _parsed: wire.Item, raw: Object) -> Events:
-        return self.answer(raw)
-
     def _output(self, parsed: wire.Item, raw: Object) -> Events:
-        name = parsed.call_id
-        if name is None and parsed.type == "tool_search_output" and self._searches:
-            name = self._searches[-1]
-        name = name or parsed.id
+        is_search = parsed.type == "tool_search_output" and bool(self._searches)
+        name = parsed.call_id or (self._searches[-1] if is_search else parsed.id)
         if name is None:
             raise UnrecognizedLine("an output of no call")
         self.calls.pop(name, None)
@@ -495,9 +447,6 @@ class Items:
         item.phase = parsed.phase or item.phase
         return self.parts.end_message(item, raw)
 
-    def _reasoning(self, item: Item, _parsed: wire.Item, raw: Object) -> Events:
-        return self.parts.end_reasoning(item, raw)
-
     def _compaction(self, item: Item, parsed: wire.Item, raw: Object) -> Events:
         name = parsed.id or item.id
         started = self.compact(name)
@@ -510,21 +459,18 @@ class Items:
         tools, problem = raw.get("tools"), raw.get("error")
         count = len(tools) if isinstance(tools, list) else 0
         server = parsed.server_label or "The provider"
-        failed = problem is not None
-        message = (
-            f"{server} does not list its tools" if failed else f"{server} offers {count} tools"
-        )
-        kind: Any = "notice" if failed else "activity"
-        bag = {VENDOR: {parsed.type: raw}}
-        return [Status(scope=self._scope, message=message, kind=kind, provider=bag)]
+        about: Any = {"message": f"{server} offers {count} tools", "kind": "activity"}
+        if problem is not None:
+            about = {"message": f"{server} does not list its tools", "kind": "notice"}
+        return [Status(scope=self._scope, provider={VENDOR: {parsed.type: raw}}, **about)]
 
     ENDINGS: ClassVar[dict[str, Callable[[Items, Item, wire.Item, Object], Events]]] = {
         "message": _message,
-        "reasoning": _reasoning,
+        "reasoning": lambda items, item, _, raw: items.parts.end_reasoning(item, raw),
         "compaction": _compaction,
         "mcp_list_tools": _listing,
         "additional_tools": _listing,
-        "mcp_approval_response": _approval_response,
+        "mcp_approval_response": lambda items, _item, _parsed, raw: items.answer(raw),
         "shell_call_output": _shell_output,
     }
     """Items that are neither a call nor simply the output of one."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from msgspec import convert
+from msgspec import Struct, convert
 
 from mobox.errors import UnrecognizedLine
 from mobox.events import (
@@ -39,8 +39,6 @@ from mobox.parsers.openai.token_usage import VENDOR
 from mobox.parsers.openai.wire import Names
 from mobox.parsers.tool_kinds import runs_python
 from mobox.parsers.values import file_data, objects_in, or_raw, text_in
-
-# Citations of an answer and results of hosted tools: SOURCE and FILE.
 
 _LOCATION = ("start_index", "end_index", "index", "container_id", "file_citation", "page")
 _BYTES = "data:"
@@ -98,11 +96,6 @@ def file_of(name: str | None, scope: Scope, url: str) -> File:
     return File(id=name, scope=scope, media_type="image/*", url=url)
 
 
-def media_type_of(output_format: JSON) -> str:
-    """The media type of an image in a format of this name."""
-    return f"image/{output_format}" if isinstance(output_format, str) else "image/png"
-
-
 def without_images(name: str | None, scope: Scope, output: JSON) -> tuple[JSON, list[File]]:
     """A tool's output with its images taken out, and those."""
     parts: list[Any] = output if isinstance(output, list) else [output]
@@ -130,48 +123,32 @@ _THOUGHTS = ("summary", "reasoning")
 _UNMARKED = ("summary", "text")
 
 
-class Part:
+class Part(Struct):
     """A block of an item."""
 
-    __slots__ = ("cited", "ended", "has_text", "id", "opening")
-
-    def __init__(self, name: str, opening: Any) -> None:
-        self.id = name
-        self.opening = opening
-        self.has_text = False  # some of its text was emitted
-        self.ended = False
-        self.cited = 0  # number of emitted annotations
+    id: str
+    opening: Any
+    has_text: bool = False  # some of its text was emitted
+    ended: bool = False
+    cited: int = 0  # number of emitted annotations
 
 
-class Item:
+class Item(Struct):
     """One item of the current response."""
 
-    __slots__ = (
-        "call",
-        "given_id",
-        "id",
-        "kind",
-        "parts",
-        "phase",
-        "raw",
-        "runs",
-        "silent",
-        "streamed",
-    )
+    id: str
+    kind: str
+    given_id: str | None
+    raw: Object = {}  # as it was added; empty if that event is missing
+    phase: str | None = None
+    parts: dict[Place, Part] = {}
+    call: str = ""
+    silent: bool = False  # this call is in the log already
+    streamed: bool = False  # some of its input was emitted
+    runs: dict[int, dict[str, str]] = {}  # printed output of commands so far
 
-    def __init__(
-        self, name: str, kind: str, given_id: str | None, raw: Object | None = None
-    ) -> None:
-        self.id = name
-        self.kind = kind
-        self.given_id = given_id
-        self.raw = raw or {}  # as it was added; empty if that event is missing
-        self.phase: str | None = None
-        self.parts: dict[Place, Part] = {}
-        self.call = name
-        self.silent = False  # this call is in the log already
-        self.streamed = False  # some of its input was emitted
-        self.runs: dict[int, dict[str, str]] = {}  # printed output of commands so far
+    def __post_init__(self) -> None:
+        self.call = self.call or self.id
 
 
 class Parts:
@@ -185,7 +162,6 @@ class Parts:
         self._scope = scope
 
     def begin(self) -> None:
-        """Another response."""
         self.block_ids = []
         self.refused = False
 
@@ -207,7 +183,6 @@ class Parts:
         return [*ends, opening(id=part.id, scope=self._scope, content=content, **more)]
 
     def say(self, item: Item, place: Place, words: str) -> Events:
-        """A delta of a part."""
         opened = self.open(item, place)
         part = item.parts[place]
         part.has_text = True
@@ -250,7 +225,6 @@ class Parts:
         return ends
 
     def cite(self, item: Item, place: Place, annotation: Object) -> list[Source]:
-        """A part cites a source."""
         part = item.parts.get(place)
         if part is not None:
             part.cited += 1
@@ -260,7 +234,6 @@ class Parts:
     # Whole items
 
     def end_message(self, item: Item, raw: Object) -> Events:
-        """A message is done."""
         events: Events = []
         for number, each in enumerate(objects_in(raw.get("content"))):
             events += or_raw(partial(self._end_part, item, number, each), each, self._scope)
@@ -311,8 +284,6 @@ _REFERENCES = {"tool_reference", "reference", "document_url"}
 
 
 class Extras:
-    """The extras of one run."""
-
     def __init__(self, names: Names) -> None:
         self._names = names
         self._cited: set[tuple[str | None, str]] = set()
@@ -327,15 +298,13 @@ class Extras:
         """The pages of a search, which some providers repeat on every chunk."""
         lists = chunk.search_results, chunk.web_search, chunk.citations
         found = [page for pages in lists if isinstance(pages, list) for page in pages]
-        sources = [source for page in found if (source := page_of(block, (), page)) is not None]
-        return [source for source in sources if self._is_new(source)]
-
-    def _is_new(self, source: Source) -> bool:
-        page = (source.id, source.url or source.title or "")
-        if page in self._cited:
-            return False
-        self._cited.add(page)
-        return True
+        new: dict[tuple[str | None, str], StreamEvent] = {}
+        for page in found:
+            if (source := page_of(block, (), page)) is not None:
+                new.setdefault((block, source.url or source.title or ""), source)
+        events = [source for key, source in new.items() if key not in self._cited]
+        self._cited |= new.keys()
+        return events
 
     def part(self, part: dict[str, JSON], block: str | None) -> Events:
         """A content part that is neither text nor a thought."""
@@ -384,8 +353,7 @@ class Extras:
             found = tool.search_results
             pages = found.get("results") if isinstance(found, dict) else found
             for page in pages if isinstance(pages, list) else ():
-                source = page_of(name, (), page)
-                if source is not None:
+                if (source := page_of(name, (), page)) is not None:
                     yield source
 
 

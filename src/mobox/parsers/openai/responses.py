@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from msgspec import convert
 
@@ -26,20 +26,14 @@ from mobox.events import (
     Status,
     StepEnd,
     StepStart,
-    TextDelta,
-    ThinkingDelta,
-    ToolUseDelta,
 )
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.chat_calls import json_of
-from mobox.parsers.openai.delta_fast_path import FastPath, of_event
 from mobox.parsers.openai.items import Items
-from mobox.parsers.openai.parts import SOUND, Place, joined_sound
+from mobox.parsers.openai.parts import SOUND, Item, Place, joined_sound
 from mobox.parsers.openai.token_usage import done_of, error_of, used
 from mobox.parsers.openai.wire import Names
 from mobox.parsers.values import objects_in, or_raw
-
-# Parses the events within a response: its items, their text and thoughts, the inputs of calls.
 
 DeltaHandler = Callable[["Deltas", wire.Event], Events]
 
@@ -52,21 +46,60 @@ _TEXT_DELTAS: Final = {
 }
 """Events with a delta of a part: the kind of its item, and the part of the item."""
 
+_TEXT_ENDS: Final = {
+    "response.refusal.done": ("message", "refusal", "refusal"),
+    "response.reasoning_text.done": ("reasoning", "reasoning", "text"),
+    "response.audio.transcript.done": ("message", "transcript", None),
+}
+"""Events that end a part: also the field of the event that has the whole text."""
+
+_PARTS: Final[dict[str | None, tuple[str, str]]] = {
+    "output_text": ("text", "message"),
+    "text": ("text", "message"),
+    "refusal": ("refusal", "message"),
+    "reasoning_text": ("reasoning", "reasoning"),
+    "summary_text": ("summary", "reasoning"),
+}
+"""The kinds of parts: the part of an item, and the kind of item that has them."""
+
+_PLAIN: Final = {
+    "response.custom_tool_call_input.delta": "custom_tool_call",
+    "response.apply_patch_call_operation_diff.delta": "apply_patch_call",
+    "response.code_interpreter_call_code.delta": "code_interpreter_call",
+}
+"""Inputs that are streamed as plain text, and their kinds of item."""
+
+_PROGRESS: Final = {
+    "response.web_search_call.searching": "Searching the web",
+    "response.file_search_call.searching": "Searching in files",
+    "response.code_interpreter_call.interpreting": "Running code",
+    "response.image_generation_call.generating": "Drawing an image",
+    "response.mcp_list_tools.in_progress": "Listing the tools of a server",
+}
+"""Status lines of hosted tools, while their item has no other content."""
+
+_REPEATED: Final = (
+    *("response.function_call_arguments.done", "response.custom_tool_call_input.done"),
+    *("response.apply_patch_call_operation_diff.done", "response.code_interpreter_call_code.done"),
+    *("response.shell_call_output_content.done", "response.mcp_call_arguments.done"),
+    *(
+        f"response.{tool}_call.{status}"
+        for tool in ("web_search", "file_search", "code_interpreter", "image_generation", "mcp")
+        for status in ("in_progress", "completed")
+    ),
+    *("response.mcp_call.failed", "response.mcp_list_tools.completed"),
+    "response.mcp_list_tools.failed",
+)
+"""Events that repeat what their item has."""
+
 
 class Deltas:
     """The events for the items of one agent's responses."""
 
     def __init__(self, items: Items, scope: tuple[str, ...]) -> None:
         self.items = items
-        self.place: tuple[Any, str] | None = None
-        """The block of the last delta: the class of its events, and its id."""
         self._scope = scope
         self._sound: list[str] = []
-
-    def read(self, event: wire.Event) -> Events:
-        """Parse an event whose type is in the table."""
-        self.place = None
-        return self.EVENTS[event.type](self, event)
 
     # Items
 
@@ -77,22 +110,21 @@ class Deltas:
         return self.items.finish(event.output_index, _given(event.item, "item"))
 
     def _part_added(self, event: wire.Event) -> Events:
-        part = convert(_given(event.part, "part"), wire.Part)
-        if part.type not in _FIELDS:
-            raise UnrecognizedLine(f"part of type {part.type}")
-        field, kind = _FIELDS[part.type]
-        text = part.refusal if field == "refusal" else part.text
-        place = (field, event.content_index or 0)
-        return self.items.parts.open(self.items.find(event, kind), place, text or "")
+        item, place, _, text = self._part(event)
+        return self.items.parts.open(item, place, text or "")
 
     def _part_done(self, event: wire.Event) -> Events:
+        item, place, part, text = self._part(event)
+        return self.items.parts.end_whole(item, place, text, objects_in(part.annotations))
+
+    def _part(self, event: wire.Event) -> tuple[Item, Place, wire.Part, str | None]:
         part = convert(_given(event.part, "part"), wire.Part)
-        if part.type not in _FIELDS:
+        if part.type not in _PARTS:
             raise UnrecognizedLine(f"part of type {part.type}")
-        field, kind = _FIELDS[part.type]
-        whole = part.refusal if field == "refusal" else part.text
-        item, place = self.items.find(event, kind), (field, event.content_index or 0)
-        return self.items.parts.end_whole(item, place, whole, objects_in(part.annotations))
+        field, kind = _PARTS[part.type]
+        place: Place = (field, event.content_index or 0)
+        text = part.refusal if field == "refusal" else part.text
+        return self.items.find(event, kind), place, part, text
 
     def _summary_added(self, event: wire.Event) -> Events:
         text = convert(event.part or {}, wire.Part).text
@@ -113,11 +145,7 @@ class Deltas:
         words, item = _words(event), self.items.find(event, kind)
         if not words:
             return self.items.parts.open(item, place)
-        events = self.items.parts.say(item, place, words)
-        event_class = ThinkingDelta if kind == "reasoning" else TextDelta
-        if not item.parts[place].ended:
-            self.place = (event_class, item.parts[place].id)
-        return events
+        return self.items.parts.say(item, place, words)
 
     def _text_done(self, event: wire.Event) -> Events:
         """The text is complete; the part ends later, maybe after its annotations."""
@@ -125,17 +153,11 @@ class Deltas:
         has_text = place in item.parts and item.parts[place].has_text
         return [] if has_text or not event.text else self.items.parts.say(item, place, event.text)
 
-    def _refusal_done(self, event: wire.Event) -> Events:
-        item = self.items.find(event, "message")
-        return self.items.parts.end(item, ("refusal", event.content_index or 0), event.refusal)
-
-    def _reasoning_done(self, event: wire.Event) -> Events:
-        item = self.items.find(event, "reasoning")
-        return self.items.parts.end(item, ("reasoning", event.content_index or 0), event.text)
-
-    def _transcript_done(self, event: wire.Event) -> Events:
-        item = self.items.find(event, "message")
-        return self.items.parts.end(item, ("transcript", event.content_index or 0), None)
+    def _end_text(self, event: wire.Event) -> Events:
+        kind, field, whole = _TEXT_ENDS[event.type]
+        place: Place = (field, event.content_index or 0)
+        text = getattr(event, whole) if whole is not None else None
+        return self.items.parts.end(self.items.find(event, kind), place, text)
 
     def _annotation(self, event: wire.Event) -> Events:
         item, place = self.items.find(event, "message"), ("text", event.content_index or 0)
@@ -155,10 +177,7 @@ class Deltas:
     def _arguments(self, event: wire.Event) -> Events:
         kind = "mcp_call" if event.type.startswith("response.mcp") else "function_call"
         item = self.items.find(event, kind)
-        events = self.items.add_input(item, _words(event))
-        if events:
-            self.place = (ToolUseDelta, item.call)
-        return events
+        return self.items.add_input(item, _words(event))
 
     def _plain_input(self, event: wire.Event) -> Events:
         item = self.items.find(event, _PLAIN[event.type])
@@ -188,100 +207,41 @@ class Deltas:
         image = {"result": event.partial_image_b64, "index": event.partial_image_index}
         return self.items.add_output(item, image)
 
-    def _compacting(self, event: wire.Event) -> Events:
-        return self.items.compact(self.items.find(event, "compaction").id)
-
     def _works(self, event: wire.Event) -> Events:
         return [Status(scope=self._scope, message=_PROGRESS[event.type], kind="progress")]
 
-    def _nothing(self, _event: wire.Event) -> Events:
-        """An event that repeats what its item has."""
-        return []
-
     EVENTS: ClassVar[dict[str, DeltaHandler]] = {
-        "response.compaction.compacting": _compacting,
+        **dict.fromkeys(_REPEATED, lambda _deltas, _event: []),
+        **dict.fromkeys(_PROGRESS, _works),
+        "response.compaction.compacting": lambda deltas, event: deltas.items.compact(
+            deltas.items.find(event, "compaction").id
+        ),
         # items and parts
         "response.output_item.added": _item_added,
         "response.output_item.done": _item_done,
         "response.content_part.added": _part_added,
         "response.content_part.done": _part_done,
-        # text
+        # text and thoughts
         **dict.fromkeys(_TEXT_DELTAS, _add_text),
+        **dict.fromkeys(_TEXT_ENDS, _end_text),
         "response.output_text.done": _text_done,
         "response.output_text.annotation.added": _annotation,
-        "response.refusal.done": _refusal_done,
-        # thoughts
         "response.reasoning_summary_part.added": _summary_added,
         "response.reasoning_summary_part.done": _summary_done,
         "response.reasoning_summary_text.done": _summary_done,
-        "response.reasoning_text.done": _reasoning_done,
         # sound
         "response.audio.delta": _audio,
         "response.audio.done": _audio_done,
-        "response.audio.transcript.done": _transcript_done,
-        # calls of the caller's own tools
+        # calls
+        **dict.fromkeys(_PLAIN, _plain_input),
         "response.function_call_arguments.delta": _arguments,
-        "response.function_call_arguments.done": _nothing,
-        "response.custom_tool_call_input.delta": _plain_input,
-        "response.custom_tool_call_input.done": _nothing,
-        "response.apply_patch_call_operation_diff.delta": _plain_input,
-        "response.apply_patch_call_operation_diff.done": _nothing,
-        # hosted tools
-        "response.web_search_call.in_progress": _nothing,
-        "response.web_search_call.searching": _works,
-        "response.web_search_call.completed": _nothing,
-        "response.file_search_call.in_progress": _nothing,
-        "response.file_search_call.searching": _works,
-        "response.file_search_call.completed": _nothing,
-        "response.code_interpreter_call.in_progress": _nothing,
-        "response.code_interpreter_call.interpreting": _works,
-        "response.code_interpreter_call.completed": _nothing,
-        "response.code_interpreter_call_code.delta": _plain_input,
-        "response.code_interpreter_call_code.done": _nothing,
+        "response.mcp_call_arguments.delta": _arguments,
         "response.shell_call_command.added": _command_added,
         "response.shell_call_command.delta": _command,
         "response.shell_call_command.done": _command_done,
         "response.shell_call_output_content.delta": _shell_output,
-        "response.shell_call_output_content.done": _nothing,
-        "response.image_generation_call.in_progress": _nothing,
-        "response.image_generation_call.generating": _works,
         "response.image_generation_call.partial_image": _partial_image,
-        "response.image_generation_call.completed": _nothing,
-        "response.mcp_call.in_progress": _nothing,
-        "response.mcp_call_arguments.delta": _arguments,
-        "response.mcp_call_arguments.done": _nothing,
-        "response.mcp_call.completed": _nothing,
-        "response.mcp_call.failed": _nothing,
-        "response.mcp_list_tools.in_progress": _works,
-        "response.mcp_list_tools.completed": _nothing,
-        "response.mcp_list_tools.failed": _nothing,
     }
-
-
-_FIELDS: dict[str | None, tuple[str, str]] = {
-    "output_text": ("text", "message"),
-    "text": ("text", "message"),
-    "refusal": ("refusal", "message"),
-    "reasoning_text": ("reasoning", "reasoning"),
-    "summary_text": ("summary", "reasoning"),
-}
-"""The kinds of parts: the part of an item, and the kind of item that has them."""
-
-_PLAIN = {
-    "response.custom_tool_call_input.delta": "custom_tool_call",
-    "response.apply_patch_call_operation_diff.delta": "apply_patch_call",
-    "response.code_interpreter_call_code.delta": "code_interpreter_call",
-}
-"""Inputs that are streamed as plain text, and their kinds of item."""
-
-_PROGRESS = {
-    "response.web_search_call.searching": "Searching the web",
-    "response.file_search_call.searching": "Searching in files",
-    "response.code_interpreter_call.interpreting": "Running code",
-    "response.image_generation_call.generating": "Drawing an image",
-    "response.mcp_list_tools.in_progress": "Listing the tools of a server",
-}
-"""Status lines of hosted tools, while their item has no other content."""
 
 
 def _given(value: dict[str, JSON] | None, name: str) -> dict[str, JSON]:
@@ -306,14 +266,14 @@ class Responses:
         self.items = Items(names, scope, hands_off=hands_off)
         self._deltas = Deltas(self.items, scope)
         self.model: str | None = None
-        """The model."""
+        self.failed = False
+        """The last response ended with an error, which was emitted, or was interrupted."""
         self._names = names
         self._scope = scope
         self._response: str | None = None
         self._raw_id: str | None = None
         self._count = 0
         self._end: str | None = None  # the API's status of the last response
-        self._failed = False
 
     @property
     def done(self) -> Done | None:
@@ -322,41 +282,17 @@ class Responses:
             return None
         return done_of(self._end, called=bool(self.items.calls), refused=self.items.parts.refused)
 
-    @property
-    def failed(self) -> bool:
-        """The last response ended with an error, which was emitted."""
-        return self._failed
-
     def knows(self, kind: str) -> bool:
         """Whether an event of this type belongs to a response, even if it is unknown."""
         return kind in self.EVENTS or kind.startswith("response.")
 
     def read(self, raw: dict[str, JSON]) -> Events:
-        """Parse one event."""
-        self._deltas.place = None
         event = convert(raw, wire.Event)
         if event.type in Deltas.EVENTS:
-            return self._deltas.read(event)
+            return Deltas.EVENTS[event.type](self._deltas, event)
         if event.type not in self.EVENTS:
             raise UnrecognizedLine(event.type)
         return self.EVENTS[event.type](self, event)
-
-    def stretch(self, raw: dict[str, JSON], *, wrapped: bool) -> FastPath | None:
-        """The fast path for lines like this one, which was just parsed."""
-        if self._deltas.place is None or self._scope:
-            return None
-        event_class, name = self._deltas.place
-        places = ("output_index", "content_index", "summary_index")
-        index, content, summary = (raw.get(place) for place in places)
-        return of_event((raw["type"], index, content, summary), event_class, name, wrapped)
-
-    def whole(self, item: dict[str, JSON]) -> Events:
-        """Parse an item that was not streamed."""
-        return self.items.finish(None, item)
-
-    def break_off(self) -> None:
-        """The response was interrupted; the next one sends it again."""
-        self._failed = True
 
     # Responses
 
@@ -365,24 +301,20 @@ class Responses:
         if self._response is not None and response.id == self._raw_id and self._end is None:
             return []
         before = self._leave("interrupted")
-        if self._broke_off and self.items.parts.block_ids:
-            blocks = tuple(self.items.parts.block_ids)
+        was_cut = self.failed or (self._count > 0 and self._end is None)
+        if was_cut and (blocks := tuple(self.items.parts.block_ids)):
             before.append(Retract(scope=self._scope, blocks=blocks, reason="retry"))
         self._count += 1
         self._raw_id = response.id
         self._response = self._names.unique(response.id, "response")
         self.model = response.model or self.model
-        self._end, self._failed = None, False
+        self._end, self.failed = None, False
         self.items.begin()
-        step = StepStart(id=self._response, scope=self._scope, number=self._count)
-        return [*before, step]
-
-    @property
-    def _broke_off(self) -> bool:
-        return self._failed or (self._count > 0 and self._end is None)
+        return [*before, StepStart(id=self._response, scope=self._scope, number=self._count)]
 
     def _queued(self, event: wire.Event) -> Events:
-        return [*self._created(event), self._progress("Waiting for the model")]
+        progress = Status(scope=self._scope, message="Waiting for the model", kind="progress")
+        return [*self._created(event), progress]
 
     def _completed(self, event: wire.Event) -> Events:
         response = event.response or wire.Response()
@@ -391,7 +323,7 @@ class Responses:
             for index, item in enumerate(response.output or ())
             for event in or_raw(partial(self.items.finish, index, item), item, self._scope)
         ]  # fmt: skip
-        self._end, self._failed = response.status or "completed", False
+        self._end, self.failed = response.status or "completed", False
         return [*events, *self._use(response), *self._leave("ok")]
 
     def _incomplete(self, event: wire.Event) -> Events:
@@ -402,12 +334,12 @@ class Responses:
 
     def _failure(self, event: wire.Event) -> Events:
         response = event.response or wire.Response()
-        is_reported, self._failed, self._end = self._failed, True, "failed"
+        is_reported, self.failed, self._end = self.failed, True, "failed"
         errors = [] if is_reported else [error_of(response.error, self._scope)]
         return [*self._use(response), *errors, *self._leave("error")]
 
     def _error(self, event: wire.Event) -> Events:
-        self._failed = True
+        self.failed = True
         problem = event.error if event.error is not None else {
             "message": event.message, "code": event.code,
         }  # fmt: skip
@@ -424,9 +356,6 @@ class Responses:
         end = StepEnd(id=self._response, scope=self._scope, status=status, reason=self._end)
         self._response = None
         return [*ends, end]
-
-    def _progress(self, message: str) -> Status:
-        return Status(scope=self._scope, message=message, kind="progress")
 
     EVENTS: ClassVar[dict[str, Handler]] = {
         "response.created": _created,

@@ -17,12 +17,9 @@ from mobox.events import (
     JSON,
     Done,
     Events,
-    StreamEvent,
     SubagentEnd,
     SubagentStart,
-    ThinkingDelta,
 )
-from mobox.events.json_text import SHORT
 from mobox.parsers import EventParser
 from mobox.parsers.formats import Format, having, kinds
 from mobox.parsers.smolagents import wire
@@ -98,7 +95,6 @@ _MENDERS: dict[str, Callable[[Data], Data]] = {
 
 Path = tuple[str, ...]
 
-_decode_delta: Final = msgspec.json.Decoder(wire.SpokenLine).decode
 _TASK: Final = "TaskStep"
 MOST_AGENTS: Final = 1000
 """Maximum number of managed agents in a run: lines name them, and each is remembered."""
@@ -113,18 +109,7 @@ class SmolagentsParser(EventParser):
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
         self._agents: dict[Path, Agent] = {(): Agent(prefix)}
-        self._current: Agent | None = None  # the agent of the last delta
         self._spawned: set[str] = set()  # the calls that started a managed agent
-
-    def more(self, line: bytes) -> StreamEvent | None:
-        root = self._current
-        if root is None or root.thought is None or len(line) > SHORT:
-            return None
-        try:
-            words = _decode_delta(line).data.content
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return None
-        return ThinkingDelta(id=root.thought, delta=words) if words else None
 
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):
@@ -138,9 +123,7 @@ class SmolagentsParser(EventParser):
         data = msgspec.convert(line.data, Agent.READERS[line.type][0])
         events = self._announce(path)
         agent = self._agents[path]
-        self._current = None
         events += agent.read(line.type, data)
-        self._current = agent if not path else None
         return [*events, *self._ended(path, agent)]
 
     def close(self) -> Events:

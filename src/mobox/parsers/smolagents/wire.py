@@ -6,8 +6,6 @@ that are not listed are ignored, and null is the same as absent.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from msgspec import UNSET, Struct
 
 from mobox.events import JSON, Count
@@ -18,19 +16,6 @@ class Line(Struct):
     data: dict[str, JSON]
     within: list[str] | None = None
     """The managed agents, outermost first, whose line this is: `name:number of the call`."""
-
-
-class Spoken(Struct, forbid_unknown_fields=True):
-    content: str
-    tool_calls: None = None
-    token_usage: None = None
-
-
-class SpokenLine(Struct, forbid_unknown_fields=True):
-    """A delta of the model's text and nothing else: most lines of a stream."""
-
-    type: Literal["ChatMessageStreamDelta"]
-    data: Spoken
 
 
 class TokenUsage(Struct):
