@@ -22,8 +22,6 @@ from mobox.parsers.claude.tasks import InputPlan
 from mobox.parsers.claude.wire import ContentBlockDelta
 from mobox.parsers.formats import Format, kinds
 
-# The formats of Claude's lines.
-
 _API = (
     "message_start", "message_delta", "message_stop",
     "content_block_start", "content_block_delta", "content_block_stop",
@@ -66,9 +64,8 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
-# Converts the Agent SDK's objects, `{"_class": name, ...fields}`, back into their lines.
-#
-# Second choice: the objects have lost citations, redacted thinking and server tools' results.
+# The Agent SDK's objects, `{"_class": name, ...fields}`, are converted back into their lines.
+# Prefer the lines: the objects have no citations, redacted thinking and results of server tools.
 
 Object = dict[str, JSON]
 

@@ -44,7 +44,7 @@ from mobox.parsers.claude import wire
 from mobox.parsers.tool_kinds import is_error, without_secrets
 from mobox.parsers.values import is_link, or_raw
 
-# Claude's own tools by name: their kinds, and the other events that show them.
+# Tools
 
 _KINDS: dict[str, ToolKind] = {
     "web_search": "search",
@@ -65,6 +65,7 @@ _KINDS: dict[str, ToolKind] = {
     "WebFetch": "search",
     "WebSearch": "search",
 }
+"""The tools of the API and of Claude Code."""
 
 
 def kind_of(name: str, *, is_mcp: bool = False) -> ToolKind:
@@ -78,7 +79,7 @@ def display_of(name: str) -> Display | None:
     return tool_kinds.CLAUDE.get(name)
 
 
-# Citations of Claude's messages, and results of its server tools.
+# Citations, and results of server tools
 
 VENDOR = "anthropic"
 """The key of `provider` under which this vendor's state is kept."""

@@ -47,7 +47,7 @@ from mobox.parsers.claude.tasks import Plans, Tasks
 from mobox.parsers.claude.token_usage import Account
 from mobox.parsers.values import NOT_SHOWN, object_of, objects_in
 
-# Results of a session's own tools: `user` lines that the program writes for the model.
+# Results of tools, in `user` lines that the program writes for the model
 
 
 class ReadResult(NamedTuple):

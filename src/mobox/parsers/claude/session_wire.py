@@ -168,7 +168,7 @@ class BackgroundTasks(Struct):
     tasks: list[JSON]
 
 
-# Maps the stop reasons of Claude to our names.
+# Ends
 
 _STOPS: dict[str, DoneReason] = {
     "end_turn": "stop",

@@ -1,4 +1,10 @@
-"""Background work of a session: subagents, background commands, compactions."""
+"""The work of a session beside its messages: subagents, background commands, compactions, the plan.
+
+Rule 1: TodoWrite sends the whole plan; TaskCreate and TaskUpdate change one item of a list that
+        only their results number.
+Rule 2: with TodoWrite every agent has a list of its own; the tasks belong to the session,
+        whichever agent changes them.
+"""
 
 from __future__ import annotations
 
@@ -145,11 +151,7 @@ def _end(task: _Task, status: str | None, summary: str | None) -> StreamEvent:
     )
 
 
-# The plan of a Claude Code session, from the tools that keep it.
-#
-# TodoWrite sends the whole list; TaskCreate and TaskUpdate change one item of a list that only
-# their results number. With TodoWrite every agent has a list of its own; the tasks belong to the
-# session, whichever agent changes them.
+# The plan
 
 
 class _Todo(Struct, rename="camel"):

@@ -68,10 +68,6 @@ class Callbacks:
         self._tools: dict[str, Metadata] = {}  # runs of tools
         self._models: dict[str, Message] = {}  # runs of models that stream
 
-    def knows(self, event: JSON) -> bool:
-        """Whether a line of this name is a callback event."""
-        return isinstance(event, str) and event.startswith("on_")
-
     def read(self, raw: Object) -> Events:
         """Parse one line."""
         line = convert({name: raw[name] for name in raw if raw[name] is not None}, Line)

@@ -22,7 +22,6 @@ from mobox.events import (
     File,
     Outcome,
     Scope,
-    Source,
     StreamEvent,
     SubagentEnd,
     SubagentStart,
@@ -33,10 +32,9 @@ from mobox.events import (
 )
 from mobox.parsers import tool_kinds
 from mobox.parsers.langchain import wire
-from mobox.parsers.tool_kinds import SECRET
-from mobox.parsers.values import file_data, is_link, object_of, text_in
+from mobox.parsers.values import file_data, object_of, text_in
 
-# The built-in tools of LangChain and DeepAgents: their kinds, and the events that show them.
+# Tools
 
 _KINDS: Final[dict[str, ToolKind]] = {
     "task": "agent",
@@ -50,6 +48,7 @@ _KINDS: Final[dict[str, ToolKind]] = {
     "web_fetch": "search",
     "web_search": "search",
 }
+"""The built-in tools of LangChain and DeepAgents."""
 
 
 def kind_of(name: str) -> ToolKind:
@@ -62,7 +61,7 @@ def display_of(name: str) -> Display | None:
     return tool_kinds.LANGCHAIN.get(name)
 
 
-# Citations of messages, and images and files of messages and tool results.
+# Images and files of messages and tool results
 
 Object = dict[str, JSON]
 
@@ -75,34 +74,6 @@ _TYPES: Final = {
     "text-plain": "text/plain",
 }
 """The types of blocks with data, and their default media types."""
-
-_KNOWN_FIELDS: Final = {
-    *("type", "id", "url", "title", "cited_text", "source", "document_title", "file_id"),
-    *("encrypted_index", "extras"),
-}
-
-
-def cite(block_id: str, scope: Scope, citation: Object, vendor: str) -> Source:
-    """A citation of a text block, with LangChain's or the provider's keys."""
-    fields = {**citation, **object_of(citation.get("extras")), **object_of(citation.get("value"))}
-    link = text_in(fields, "url", "source") or ""
-    is_url = is_link(link)
-    document = text_in(fields, "document_title")
-    secret = {name: fields[name] for name in fields if name.startswith(SECRET) and fields[name]}
-    places = {
-        k: v for k, v in fields.items() if k not in _KNOWN_FIELDS and k != "value" and v is not None
-    }
-    return Source(
-        id=block_id,
-        scope=scope,
-        url=link if is_url else None,
-        document=document if is_url or not link else link,
-        file=text_in(fields, "file_id"),
-        title=text_in(fields, "title") or document,
-        cited_text=text_in(fields, "cited_text"),
-        location={k: v for k, v in places.items() if not k.startswith(SECRET)} or None,
-        provider={vendor: secret} if secret else None,
-    )
 
 
 def file_in(block: Object, name: str | None, scope: Scope) -> File | None:
@@ -138,6 +109,8 @@ def without_files(content: JSON, name: str | None, scope: Scope) -> tuple[JSON, 
             kept.append({"type": block["type"], "media_type": file.media_type})
     return kept, files
 
+
+# Calls
 
 _REJECTED: Final = "User rejected the tool call"
 """Prefix of the result of a rejected call, from the approval middleware."""

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from mobox.events import JSON, Events, Raw, ToolResult
+from mobox.events import JSON, Events, Raw, Scope, Source, ToolResult
 from mobox.parsers.langchain import wire
-from mobox.parsers.langchain.calls import cite, file_in
+from mobox.parsers.langchain.calls import file_in
 from mobox.parsers.langchain.message import Message
-from mobox.parsers.tool_kinds import is_error, pages_in, without_secrets
-from mobox.parsers.values import object_of, objects_in
+from mobox.parsers.tool_kinds import SECRET, is_error, pages_in, without_secrets
+from mobox.parsers.values import is_link, object_of, objects_in, text_in
 
 Object = dict[str, JSON]
 Reader = Callable[[Message, Object, bool], Events]
@@ -25,6 +25,10 @@ Reader = Callable[[Message, Object, bool], Events]
 _CALL_TYPES: Final = {
     *("tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call"),
     *("functionCall", "custom_tool_call"),
+}
+_KNOWN_FIELDS: Final = {
+    *("type", "id", "url", "title", "cited_text", "source", "document_title", "file_id"),
+    *("encrypted_index", "extras"),
 }
 
 
@@ -63,6 +67,29 @@ def _text(message: Message, block: Object, whole: bool) -> Events:
         events = message.speak("text", index)
     name = message.name_of("text", index)
     return [*events, *(cite(name, message.scope, each, message.vendor) for each in cited)]
+
+
+def cite(block_id: str, scope: Scope, citation: Object, vendor: str) -> Source:
+    """A citation of a text block, with LangChain's or the provider's keys."""
+    fields = {**citation, **object_of(citation.get("extras")), **object_of(citation.get("value"))}
+    link = text_in(fields, "url", "source") or ""
+    is_url = is_link(link)
+    document = text_in(fields, "document_title")
+    secret = {name: fields[name] for name in fields if name.startswith(SECRET) and fields[name]}
+    places = {
+        k: v for k, v in fields.items() if k not in _KNOWN_FIELDS and k != "value" and v is not None
+    }
+    return Source(
+        id=block_id,
+        scope=scope,
+        url=link if is_url else None,
+        document=document if is_url or not link else link,
+        file=text_in(fields, "file_id"),
+        title=text_in(fields, "title") or document,
+        cited_text=text_in(fields, "cited_text"),
+        location={k: v for k, v in places.items() if not k.startswith(SECRET)} or None,
+        provider={vendor: secret} if secret else None,
+    )
 
 
 def _refusal(message: Message, block: Object, whole: bool) -> Events:

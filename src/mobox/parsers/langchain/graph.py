@@ -9,7 +9,7 @@ Rule 2: the protocol and the tasks of a graph name that call. If neither is pres
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from msgspec import convert
 
@@ -27,6 +27,19 @@ Mode = Callable[["Graph", JSON, Space], Events]
 
 INTERRUPT = "__interrupt__"
 _TOOLS = "tools:"
+
+
+class Part(NamedTuple):
+    """One part of `astream`.
+
+    It is `[mode, data]`, with subgraphs `[namespace, mode, data]`; with a single mode it is only
+    the data, with subgraphs `[namespace, data]`. In version 2 it is `{"type": mode, "ns", "data"}`.
+    """
+
+    mode: str
+    data: JSON
+    space: Space = ()
+    interrupts: JSON = None
 
 
 class Graph:
@@ -95,13 +108,12 @@ class Graph:
 
     # Modes
 
-    def knows(self, mode: str) -> bool:
-        """Whether this is a mode of a graph's stream."""
-        return mode in self.MODES
-
-    def read(self, mode: str, data: JSON, space: Space) -> Events:
+    def read(self, part: Part) -> Events:
         """Parse one part."""
-        return self.MODES[mode](self, data, space)
+        events = self.MODES[part.mode](self, part.data, part.space)
+        if part.interrupts:
+            events += self._run.ask(part.interrupts, self.scope(part.space))
+        return events
 
     def _values(self, data: JSON, space: Space) -> Events:
         if not isinstance(data, dict):
@@ -224,3 +236,57 @@ def within(space: Space, about: wire.MessageMetadata) -> Space:
     """The namespace of a message; a model that a tool calls belongs to that call."""
     node = (about.checkpoint_ns or "").rpartition("|")[2]
     return (*space, node) if node.startswith(_TOOLS) and node not in space else space
+
+
+def as_part(raw: JSON) -> Part | None:
+    """The part that a line is, if it is one."""
+    if isinstance(raw, dict):
+        return _object(raw) or _data(raw, ())
+    return _tuple(raw) if isinstance(raw, list) else None
+
+
+def _object(raw: dict[str, JSON]) -> Part | None:
+    mode = raw.get("mode", raw.get("type"))
+    space = _space(raw.get("ns"))
+    if space is None or "data" not in raw or not isinstance(mode, str) or mode not in Graph.MODES:
+        return None
+    return Part(mode, raw["data"], space, raw.get("interrupts"))
+
+
+def _tuple(raw: list[JSON]) -> Part | None:
+    match raw:
+        case [str() as mode, data] if mode in Graph.MODES:
+            return Part(mode, data)
+        case [list() as names, str() as mode, data] if mode in Graph.MODES:
+            space = _space(names)
+            return Part(mode, data, space) if space is not None else None
+        case [list() as names, data]:
+            space = _space(names)
+            return _data(data, space) if space is not None else None
+        case _:
+            return _data(raw, ())
+
+
+def _data(data: Any, space: Space) -> Part | None:
+    """A part without a mode: the mode is derived from its shape."""
+    match data:
+        case [message, dict()] if as_message(message) is not None:
+            return Part("messages", data, space)
+        case {"messages": list()}:
+            return Part("values", data, space)
+        case dict() if INTERRUPT in data or _is_update(data):
+            return Part("updates", data, space)
+        case _:
+            return None
+
+
+def _is_update(data: dict[str, JSON]) -> bool:
+    updates = list(data.values())
+    return all(isinstance(each, dict) or each is None for each in updates) and any(
+        isinstance(each, dict) and "messages" in each for each in updates
+    )
+
+
+def _space(names: JSON) -> Space | None:
+    is_space = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    return tuple(names) if is_space else None

@@ -1,4 +1,4 @@
-"""One open message of a model: its blocks, one after the other.
+"""The messages of a run, and the blocks of each, one after the other.
 
 Rule 1: a block ends where the next one of its message starts. The frameworks send the ends of all
         blocks in a burst at the end of the message, or not at all.
@@ -283,18 +283,17 @@ def _is_object(text: str) -> bool:
     return bool(text.strip()) and isinstance(input_of("", text).input, dict)
 
 
-# The messages of a run: which are open, which have ended, and which are sent again.
-#
-# Rule 1: if a message was interrupted and its node starts another, it is being sent again.
-# Rule 2: not all streams have the end of a message. An open one ends when its agent starts another
-#         in a later step of the graph; messages of one step may alternate.
-
 _GIVEN_NAMES: Final = ("run-", "lc_run-")
 """Prefix of the ids that LangChain gives to messages."""
 
 
 class Messages:
-    """The messages of one run."""
+    """The messages of one run: which are open, which have ended, and which are sent again.
+
+    If a message was interrupted and its node starts another, it is being sent again.
+    Not all streams have the end of a message. An open one ends when its agent starts another in a
+    later step of the graph; messages of one step may alternate.
+    """
 
     def __init__(self, names: Names) -> None:
         self.last: Message | None = None

@@ -30,9 +30,8 @@ from mobox.events import (
 )
 from mobox.parsers.langchain import protocol_wire as lines
 from mobox.parsers.langchain import wire
-from mobox.parsers.langchain.calls import cite
-from mobox.parsers.langchain.content import read_content, server_result
-from mobox.parsers.langchain.graph import Graph, within
+from mobox.parsers.langchain.content import cite, read_content, server_result
+from mobox.parsers.langchain.graph import Graph, Part, within
 from mobox.parsers.langchain.message import Message
 from mobox.parsers.langchain.run import Run
 from mobox.parsers.langchain.wire import as_message, is_command, stop_reason
@@ -242,10 +241,7 @@ class Protocol:
         return [Error(message=data.error or "The graph failed.")] if status == "error" else []
 
     def _in_part(self, params: lines.StateParams, space: Space, mode: str) -> Events:
-        events = self._graph.read(mode, params.data, space)
-        if params.interrupts:
-            events += self._run.ask(params.interrupts, self._graph.scope(space))
-        return events
+        return self._graph.read(Part(mode, params.data, space, params.interrupts))
 
     def _in_input(self, params: lines.InputParams, space: Space) -> Events:
         interrupt = {"id": params.data.interrupt_id, "value": params.data.payload}

@@ -1,9 +1,14 @@
-"""The state of a graph beside its messages: the plan, and all other keys.
+"""The state of a graph beside its messages: the plan, all other keys, and its interrupts.
 
 Rule 1: messages and the plan have events of their own; the rest of the state is STATE, and the
         files in it that a deep agent has written are FILEs too.
 Rule 2: a graph that sends its whole state needs no patches; its state is emitted when it changed.
 Rule 3: an agent's state is that of its own graph, not of graphs that are nodes of it.
+Rule 4: one interrupt may be about several calls; each is a request of its own, and the agent
+        resumes the graph when all have been answered. `resume` names the interrupt and the index
+        of its action.
+Rule 5: an interrupt comes several times (a node's update, the graph's state, the run's result),
+        and is requested once.
 """
 
 from __future__ import annotations
@@ -122,14 +127,6 @@ def _rest(state: Object) -> Object:
     return {name: value for name, value in state.items() if name not in _SEPARATE}
 
 
-# Interrupts of a graph as input requests; approvals of calls are one kind.
-#
-# Rule 1: one interrupt may be about several calls; each is a request of its own, and the agent
-#         resumes the graph when all have been answered. `resume` names the interrupt and the index
-#         of its action.
-# Rule 2: an interrupt comes several times (a node's update, the graph's state, the run's result),
-#         and is requested once.
-
 _ALLOWED_BY: Final = {
     "allow_accept": "approve",
     "allow_edit": "edit",
@@ -141,7 +138,7 @@ _PROMPTS: Final = ("question", "prompt", "message", "query", "description", "tex
 
 
 class Interrupts:
-    """The requests of one run without an answer."""
+    """The interrupts of one run as input requests; approvals of calls are one kind."""
 
     def __init__(self, names: Names, calls: Calls) -> None:
         self._names = names

@@ -106,9 +106,9 @@ class Task(Struct):
     interrupts: list[JSON] | None = None
 
 
-# LangChain's objects in their equivalent JSON forms.
+# Objects
 #
-# A message is `{"lc": 1, "type": "constructor", "id": […, class], "kwargs": {…}}` by its own
+# A message is `{"lc": 1, "type": "constructor", "id": […, class], "kwargs": {…}}` by LangChain's
 # `dumps`, its fields with a `type` by `model_dump`, and those with the name of its class, `_lc` or
 # `_class`, in capture/sdk and recordings. Commands and interrupts are dataclasses.
 
@@ -191,7 +191,7 @@ def is_command(raw: JSON) -> bool:
     return isinstance(raw, dict) and "update" in raw and "goto" in raw
 
 
-# Maps stop reasons to our names: LangChain passes on those of every provider.
+# Ends
 
 _REASONS: Final[dict[str, DoneReason]] = {
     "tool_use": "tool",
@@ -208,7 +208,7 @@ _REASONS: Final[dict[str, DoneReason]] = {
     "blocklist": "content_filter",
     "prohibited_content": "content_filter",
 }
-"""By the reason in lower case; an unknown one counts as a normal stop."""
+"""Stop reasons of all providers, in lower case; an unknown one counts as a normal stop."""
 
 _RAISED: Final[dict[str, DoneReason]] = {
     "CancelledError": "interrupted",

@@ -30,8 +30,6 @@ from mobox.parsers.smolagents.agent import Agent
 from mobox.parsers.tool_kinds import runs_python
 from mobox.parsers.values import words_of
 
-# The formats of smolagents' lines.
-
 _STEPS = (
     "ActionOutput", "ActionStep", "ChatMessageStreamDelta", "FinalAnswerStep", "PlanningStep",
     "TaskStep", "ToolOutput",
@@ -58,10 +56,9 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
-# Converts smolagents' Python objects, `{"_class": name, …fields}`, into its lines.
-#
-# The package's own `dict()` methods make the lines; as a dataclass, a call has its function's name
-# and arguments beside its id, and the error of a step is an exception.
+# Python objects, `{"_class": name, …fields}`, are converted into the lines that the package's own
+# `dict()` methods make: as a dataclass, a call has its function's name and arguments beside its id,
+# and the error of a step is an exception.
 
 Data = dict[str, JSON]
 

@@ -48,8 +48,6 @@ from mobox.parsers.smolagents import wire
 from mobox.parsers.tool_kinds import change, kind_of, runs_python
 from mobox.parsers.values import file_data, or_raw, text_in, words_of
 
-# Images that a step observed or returned, in the forms that a JSON value can have.
-
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 
 
@@ -70,15 +68,16 @@ def file_of(image: JSON, name: str | None, scope: tuple[str, ...] = ()) -> File 
     return File(id=name, scope=scope, media_type=media_type, base64=data, url=url)
 
 
-# The steps that a plan's text lists: smolagents has the model write it as prose.
-
 _HEADING: Final = re.compile(r"^#+ .*\bplan\b.*$", re.IGNORECASE | re.MULTILINE)
 _ITEM: Final = re.compile(r"^[ \t]*(?:\d{1,3}[.)]|[-*])[ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
 _END: Final = "<end_plan>"
 
 
 def items_of(plan: str) -> tuple[TodoItem, ...]:
-    """The list items of the section titled plan, else of the whole text; the rest are facts."""
+    """The list items of a plan, which is prose: of the section titled plan, else of the whole text.
+
+    The rest are facts.
+    """
     text = plan.partition(_END)[0]
     headings = list(_HEADING.finditer(text))
     listed = _ITEM.findall(text[headings[-1].end() :] if headings else text)
