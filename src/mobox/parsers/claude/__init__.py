@@ -157,7 +157,7 @@ def _typed(line: bytes) -> Any:
     return _decode(line) if json_text.is_shallow(line) else None
 
 
-def _as_it_came(event: StreamEvent, line: JSON, raw: JSON) -> StreamEvent:
+def _with_original(event: StreamEvent, line: JSON, raw: JSON) -> StreamEvent:
     """Let RAW hold the SDK's object, not the line that was made from it."""
     return replace(event, raw=raw) if isinstance(event, Raw) and event.raw is line else event
 
@@ -190,7 +190,7 @@ class ClaudeParser(EventParser):
             return None
         if type(typed) is ContentBlockDelta and typed.index == index:
             delta: Any = typed.delta
-            if type(delta) is delta_type and (text := delta.said):
+            if type(delta) is delta_type and (text := delta.text):
                 if hoard is not None:
                     hoard.append(text)
                 event: StreamEvent = event_class(id=name, delta=text)
@@ -215,7 +215,7 @@ class ClaudeParser(EventParser):
                 continue
             if type(typed) is ContentBlockDelta and typed.index == index:
                 delta: Any = typed.delta
-                if type(delta) is delta_type and (text := delta.said):
+                if type(delta) is delta_type and (text := delta.text):
                     if hoard is not None:
                         hoard.append(text)
                     events.append(event_class(id=name, delta=text))
@@ -237,7 +237,7 @@ class ClaudeParser(EventParser):
         line = as_line(raw) if "_class" in raw else raw
         kind = line.get("type")
         if isinstance(kind, str) and self._session.knows(kind):
-            return [_as_it_came(event, line, raw) for event in self._session.read(kind, line)]
+            return [_with_original(event, line, raw) for event in self._session.read(kind, line)]
         if isinstance(kind, str) and kind in _API_LINES:
             return self._read_api(msgspec.convert({"line": raw}, _Api).line)
         raise NotShown if kind == _CONTROL else NotUnderstood

@@ -106,18 +106,18 @@ def cite(block_id: str, scope: Scope, citation: dict[str, JSON]) -> Source:
     )
 
 
-def found(tool_id: str, scope: Scope, output: JSON) -> list[StreamEvent]:
+def sources_in(tool_id: str, scope: Scope, output: JSON) -> list[StreamEvent]:
     """The pages and files that a server tool's output names."""
     events: list[StreamEvent] = []
     for item in _objects(output):
         if isinstance(url := item.get("url"), str):
             events.append(Source(id=tool_id, scope=scope, url=url, title=_title(item)))
         files = [made.get("file_id") for made in _objects(item.get("content"))]
-        events += [uploaded(tool_id, scope, name) for name in files if isinstance(name, str)]
+        events += [container_file(tool_id, scope, name) for name in files if isinstance(name, str)]
     return events
 
 
-def uploaded(name: str, scope: Scope, file_id: str) -> File:
+def container_file(name: str, scope: Scope, file_id: str) -> File:
     """A file in the container; the API has neither its type nor its name."""
     return File(id=name, scope=scope, media_type="application/octet-stream", file_id=file_id)
 
@@ -137,7 +137,7 @@ def _title(item: dict[str, JSON]) -> str | None:
 
 Opener = Callable[["Content", wire.ContentBlockStart, str], Events]
 
-IMPLIED: dict[type[wire.Delta], str] = {
+IMPLIED_KINDS: dict[type[wire.Delta], str] = {
     wire.ThinkingDelta: "thinking",
     wire.SignatureDelta: "thinking",
     wire.InputJsonDelta: "tool",
@@ -212,7 +212,7 @@ class Content:
                 ends.append(ToolUseEnd(id=block.id, scope=self._scope, input=whole[block.id]))
         return ends
 
-    def leave(self) -> Events:
+    def abandon(self) -> Events:
         """The message is abandoned: end its open blocks."""
         text_blocks = [
             block for block in self._blocks.values() if block.kind in ("text", "thinking")
@@ -317,7 +317,7 @@ class Content:
         return [
             *self._call_before(result),
             event,
-            *self._new_files(found(result.tool_use_id, self._scope, output)),
+            *self._new_files(sources_in(result.tool_use_id, self._scope, output)),
         ]
 
     def _call_before(self, result: wire.ToolResult) -> Events:
@@ -346,7 +346,7 @@ class Content:
     def _container_upload(self, line: wire.ContentBlockStart, name: str) -> Events:
         upload = convert(line.content_block, wire.ContainerUpload)
         self._open(line.index, name, "file")
-        return self._new_files([uploaded(name, self._scope, upload.file_id)])
+        return self._new_files([container_file(name, self._scope, upload.file_id)])
 
     def _compaction(self, line: wire.ContentBlockStart, name: str) -> Events:
         compaction = convert(line.content_block, wire.Compaction)
@@ -374,7 +374,7 @@ class Content:
         """A delta of a block."""
         block = self._blocks.get(line.index)
         if block is None:  # the stream was joined in the middle
-            kind = IMPLIED.get(type(line.delta), "text")
+            kind = IMPLIED_KINDS.get(type(line.delta), "text")
             block = self._open(line.index, self._block_name(line.index), kind)
         delta = line.delta
         self.stretch = block.stretch
@@ -383,16 +383,16 @@ class Content:
         return self.DELTAS[type(delta)](self, block, delta)
 
     def _text_delta(self, block: _Block, delta: wire.TextDelta) -> Events:
-        return [TextDelta(id=block.id, scope=self._scope, delta=delta.said)]
+        return [TextDelta(id=block.id, scope=self._scope, delta=delta.text)]
 
     def _thinking_delta(self, block: _Block, delta: wire.ThinkingDelta) -> Events:
-        return [ThinkingDelta(id=block.id, scope=self._scope, delta=delta.said)]
+        return [ThinkingDelta(id=block.id, scope=self._scope, delta=delta.text)]
 
     def _input_json_delta(self, block: _Block, delta: wire.InputJsonDelta) -> Events:
-        if not delta.said:  # the first one always is empty
+        if not delta.text:  # the first one always is empty
             return []
-        block.parts.append(delta.said)
-        return [ToolUseDelta(id=block.id, scope=self._scope, delta=delta.said)]
+        block.parts.append(delta.text)
+        return [ToolUseDelta(id=block.id, scope=self._scope, delta=delta.text)]
 
     def _signature_delta(self, block: _Block, delta: wire.SignatureDelta) -> Events:
         block.parts.append(delta.signature)

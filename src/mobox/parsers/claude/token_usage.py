@@ -16,14 +16,14 @@ from mobox.parsers.claude import wire
 from mobox.parsers.values import or_raw
 
 
-class Account:
+class SessionUsage:
     """The usage of one session."""
 
     def __init__(self) -> None:
         self._turns: list[Usage] = []
         self._subagents: dict[str | None, Usage] = {}  # by message, whose latest count holds
 
-    def note(self, used: Usage) -> None:
+    def add_message(self, used: Usage) -> None:
         """Take the usage of a message."""
         if used.scope:
             self._subagents[used.id] = used

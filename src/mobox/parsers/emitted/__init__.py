@@ -50,15 +50,15 @@ from mobox.parsers.emitted.lines import (
     LINES,
     Data,
     FinishedLine,
-    FoundLine,
     Items,
     PlanLine,
     SearchLine,
+    SearchResultLine,
     SpawnLine,
-    finish,
+    mark_done,
+    position_of,
     read_item,
     read_items,
-    which,
 )
 from mobox.parsers.formats import Format
 from mobox.parsers.tool_kinds import change, kind_of
@@ -132,11 +132,11 @@ class Thoughts:
         self._of_calls: Counter[str] = Counter()  # emitted for a call, whose line may follow
         self._of_lines: Counter[str] = Counter()  # emitted for a line, whose call may follow
 
-    def in_call(self, thought: str) -> bool:
+    def is_new_in_call(self, thought: str) -> bool:
         """Whether the thought of a call must be emitted."""
         return not _take(self._of_lines, thought) and _add(self._of_calls, thought)
 
-    def in_line(self, thought: Thinking) -> Thinking | None:
+    def from_line(self, thought: Thinking) -> Thinking | None:
         """The thought of a line, with its scope; `None` if it was emitted for a call."""
         if _take(self._of_calls, thought.content):
             return None
@@ -152,7 +152,7 @@ class Thoughts:
         repeated: set[str | None] = set()
         for event in events:
             if isinstance(event, ToolUseStart | ToolUseEnd):
-                self._note(event)
+                self._track(event)
             if self._is_repeat(event):
                 repeated.add(event.id)
             elif not (isinstance(event, ThinkingEnd) and event.id in repeated):
@@ -162,9 +162,9 @@ class Thoughts:
     def _is_repeat(self, event: StreamEvent) -> bool:
         if not isinstance(event, Thinking) or event.source != "think":
             return False
-        return not self.in_call(event.content)
+        return not self.is_new_in_call(event.content)
 
-    def _note(self, event: ToolUseStart | ToolUseEnd) -> None:
+    def _track(self, event: ToolUseStart | ToolUseEnd) -> None:
         if isinstance(event, ToolUseStart):
             if tool_kinds.LANGCHAIN.get(event.name) == "think":
                 self._calls[event.id] = event.scope
@@ -188,16 +188,16 @@ def _take(counter: Counter[str], thought: str) -> bool:
     return True
 
 
-Teller = Callable[["EmittedLines", Any], Events]
-Note = Callable[["EmittedLines", Any], None]
+Handler = Callable[["EmittedLines", Any], Events]
+Tracker = Callable[["EmittedLines", Any], None]
 
 _DISPLAYS: Final = {**tool_kinds.CLAUDE, **tool_kinds.LANGCHAIN}
 """Tools whose calls are repeated by other lines, and the kind of those lines."""
 
-_ECHO: Final = "told before"
+_REPEATED: Final = "told before"
 """The reason of a RAW for a line that repeats its call with more fields, and makes no event."""
 
-_UNSAID: Final = ToolUseStart(name="")
+_DEFAULTS: Final = ToolUseStart(name="")
 _SOURCE_FIELDS: Final = {"url": (str,), "title": (str,), "score": (int, float)}
 _USAGE_WITHIN: Final = ("done", "result")
 
@@ -237,28 +237,28 @@ class EmittedLines:
         else:
             events = self._read(kind, data)
         for event in events:
-            self._note(event)
+            self._track(event)
         outside = {name: line[name] for name in line if name not in ("type", "data")}
         if outside and events:
-            events[0] = _keep(events[0], outside, under="emitted_line")
-        return events or ([Raw(raw=line, source=_ECHO)] if outside else [])
+            events[0] = _with_extra(events[0], outside, under="emitted_line")
+        return events or ([Raw(raw=line, source=_REPEATED)] if outside else [])
 
     def _read(self, kind: str, data: Data) -> Events:
         form = LINES.get(kind)
         if form is None:
-            return [_itself(kind, data)]
+            return [_parse_event(kind, data)]
         line, rest = form.read(data)
-        handler = self.TELLERS.get(kind)
+        handler = self.HANDLERS.get(kind)
         events = [line] if handler is None else handler(self, line)
         if not events:
             adds = rest.keys() - {"id"}  # nothing refers to it
-            return [Raw(raw={"type": kind, "data": data}, source=_ECHO)] if adds else []
-        return [_keep(events[0], rest), *events[1:]]
+            return [Raw(raw={"type": kind, "data": data}, source=_REPEATED)] if adds else []
+        return [_with_extra(events[0], rest), *events[1:]]
 
-    def _note(self, event: StreamEvent) -> None:
-        note = self.NOTES.get(type(event))
-        if note is not None:
-            note(self, event)
+    def _track(self, event: StreamEvent) -> None:
+        track = self.TRACKERS.get(type(event))
+        if track is not None:
+            track(self, event)
 
     # The run
 
@@ -273,31 +273,31 @@ class EmittedLines:
     # Tool calls
 
     def _tool_call_start(self, start: ToolUseStart) -> Events:
-        return [self._named(start)]
+        return [self._with_id(start)]
 
     def _tool_use(self, use: ToolUseStart) -> Events:
         started = self._calls.awaiting_input(use.id or None, use.name)
         if started is None:
-            start = self._named(use)
-            events: Events = [replace(start, input=None), _input_of(start, use.input)]
-            return events + self._shown_as(start, use.input)
+            start = self._with_id(use)
+            events: Events = [replace(start, input=None), _input_end(start, use.input)]
+            return events + self._display_events(start, use.input)
         given = started.input if use.input is None else use.input
         shown = replace(started, display=started.display or use.display)
-        end = _keep(_input_of(started, given), _changes(started, use))
-        return [end, *self._shown_as(shown, given)]
+        end = _with_extra(_input_end(started, given), _changes(started, use))
+        return [end, *self._display_events(shown, given)]
 
-    def _shown_as(self, call: ToolUseStart, given: JSON) -> Events:
+    def _display_events(self, call: ToolUseStart, given: JSON) -> Events:
         """The event as which a call is displayed, if no line of its own has it."""
         given = object_of(given)
         if call.display == "todos" and given.get("todos"):
-            return self._planned(call, given["todos"])
+            return self._plan_changes(call, given["todos"])
         thought = given.get("thought")
         is_thought = call.display == "think" and isinstance(thought, str)
-        if is_thought and self.thoughts.in_call(thought) and thought != self._thought:
+        if is_thought and self.thoughts.is_new_in_call(thought) and thought != self._thought:
             return [Thinking(scope=call.scope, content=thought, source="think")]
         return []
 
-    def _planned(self, call: ToolUseStart, todos: JSON) -> Events:
+    def _plan_changes(self, call: ToolUseStart, todos: JSON) -> Events:
         before = self._plan_of(call)
         try:
             plan = msgspec.convert({"items": todos}, PlanLine)
@@ -307,10 +307,10 @@ class EmittedLines:
         return [replace(event, scope=call.scope) for event in change(before, after)]
 
     def _think(self, thought: Thinking) -> Events:
-        event = self.thoughts.in_line(thought)
+        event = self.thoughts.from_line(thought)
         return [] if event is None else [event]
 
-    def _named(self, start: ToolUseStart) -> ToolUseStart:
+    def _with_id(self, start: ToolUseStart) -> ToolUseStart:
         display = start.display or _DISPLAYS.get(start.name)
         return replace(start, id=start.id or self._names.fresh("call"), display=display)
 
@@ -323,9 +323,9 @@ class EmittedLines:
         name = search.id or self._names.fresh("call")
         start = ToolUseStart(id=name, scope=search.scope, name=SEARCH, kind="search")
         topic = {} if search.topic is None else {"topic": search.topic}
-        return [start, _input_of(start, {"query": search.query, **topic})]
+        return [start, _input_end(start, {"query": search.query, **topic})]
 
-    def _search_result(self, found: FoundLine) -> Events:
+    def _search_result(self, found: SearchResultLine) -> Events:
         name = found.id or self._calls.oldest(search=True) or self._names.fresh("call")
         result = ToolResult(
             id=name, scope=found.scope, output={"results": found.results}, status=found.status
@@ -336,14 +336,14 @@ class EmittedLines:
             *(Source(id=name, scope=found.scope, **fields) for fields in sources if fields),
         ]
 
-    def _note_call(self, start: ToolUseStart) -> None:
+    def _track_call(self, start: ToolUseStart) -> None:
         self._names.take(start.id)
         self._calls.start(start)
 
-    def _note_input(self, end: ToolUseEnd) -> None:
+    def _track_input(self, end: ToolUseEnd) -> None:
         self._calls.complete(end.id)
 
-    def _note_result(self, result: ToolResult) -> None:
+    def _track_result(self, result: ToolResult) -> None:
         if not result.partial:
             self._calls.end(result.id)
 
@@ -353,7 +353,9 @@ class EmittedLines:
         about = {"agent": spawn.agent, "task": spawn.task}
         named = ": ".join(text for text in (spawn.agent or "subagent", spawn.task) if text)
         status = Status(scope=spawn.scope, message=spawn.message or f"Spawning {named}")
-        return [_keep(status, {name: text for name, text in about.items() if text is not None})]
+        return [
+            _with_extra(status, {name: text for name, text in about.items() if text is not None})
+        ]
 
     def _subagent_start(self, start: SubagentStart) -> Events:
         return [replace(start, id=start.id or self._names.fresh("subagent"))]
@@ -371,11 +373,11 @@ class EmittedLines:
         names = (name for name, known in self._agents.items() if agent in (None, known))
         return next(names, None)
 
-    def _note_agent(self, start: SubagentStart) -> None:
+    def _track_agent(self, start: SubagentStart) -> None:
         self._names.take(start.id)
         self._agents[start.id] = start.agent
 
-    def _note_agent_end(self, end: SubagentEnd) -> None:
+    def _track_agent_end(self, end: SubagentEnd) -> None:
         self._agents.pop(end.id, None)
 
     # The plan
@@ -385,29 +387,29 @@ class EmittedLines:
 
     def _todo_create(self, plan: PlanLine) -> Events:
         items, kept = read_items(plan, self._plan_of(plan))
-        return [_keep(TodoCreate(scope=plan.scope, items=items), kept)]
+        return [_with_extra(TodoCreate(scope=plan.scope, items=items), kept)]
 
     def _todo_update(self, plan: PlanLine) -> Events:
         items, kept = read_items(plan, self._plan_of(plan))
-        return [_keep(TodoUpdate(scope=plan.scope, items=items), kept)]
+        return [_with_extra(TodoUpdate(scope=plan.scope, items=items), kept)]
 
     def _todo_done(self, done: FinishedLine) -> Events:
         items, kept = read_items(done, self._plan_of(done))
         item = None if done.item is None else read_item(done.item)[0].content
-        position = which(items, item, done.index)
+        position = position_of(items, item, done.index)
         if done.items is None:
-            items = finish(items, item, position)
+            items = mark_done(items, item, position)
         if item is None and position is not None:
             item = items[position].content
         if type(done.item) is dict:
             kept["item"] = done.item
         event = TodoDone(scope=done.scope, items=items, item=item, index=done.index)
-        return [_keep(event, kept)]
+        return [_with_extra(event, kept)]
 
-    def _note_plan(self, event: TodoCreate | TodoUpdate | TodoDone) -> None:
+    def _track_plan(self, event: TodoCreate | TodoUpdate | TodoDone) -> None:
         self._plans[event.scope] = event.items
 
-    TELLERS: ClassVar[dict[str, Teller]] = {
+    HANDLERS: ClassVar[dict[str, Handler]] = {
         "start": _start,
         "tool_use": _tool_use,
         "tool_call_start": _tool_call_start,
@@ -427,24 +429,24 @@ class EmittedLines:
     }
     """Handlers of lines that need more than their form; the form makes the event of the others."""
 
-    def _note_thought(self, event: Thinking) -> None:
+    def _track_thought(self, event: Thinking) -> None:
         self._thought = event.content
 
-    NOTES: ClassVar[dict[type[StreamEvent], Note]] = {
-        ToolUseStart: _note_call,
-        ToolUseEnd: _note_input,
-        ToolResult: _note_result,
-        SubagentStart: _note_agent,
-        SubagentEnd: _note_agent_end,
-        TodoCreate: _note_plan,
-        TodoUpdate: _note_plan,
-        TodoDone: _note_plan,
-        Thinking: _note_thought,
+    TRACKERS: ClassVar[dict[type[StreamEvent], Tracker]] = {
+        ToolUseStart: _track_call,
+        ToolUseEnd: _track_input,
+        ToolResult: _track_result,
+        SubagentStart: _track_agent,
+        SubagentEnd: _track_agent_end,
+        TodoCreate: _track_plan,
+        TodoUpdate: _track_plan,
+        TodoDone: _track_plan,
+        Thinking: _track_thought,
     }
     """Handlers that remember emitted events, for later lines that omit ids."""
 
 
-def _itself(kind: str, data: Data) -> StreamEvent:
+def _parse_event(kind: str, data: Data) -> StreamEvent:
     """The event of a line that has an event's type, as strict as `StreamEvent.of`."""
     event_class = CLASSES[kind]
     known = {name: data[name] for name in data if name in event_class.__struct_fields__}
@@ -454,17 +456,17 @@ def _itself(kind: str, data: Data) -> StreamEvent:
         event = replace(event, kind=kind_of(event.name))
     if rest and "emitted" in (event.provider or {}):
         raise msgspec.ValidationError("unknown fields, and provider.emitted is taken")
-    return _keep(event, rest)
+    return _with_extra(event, rest)
 
 
-def _keep(event: StreamEvent, rest: Data, under: str = "emitted") -> StreamEvent:
+def _with_extra(event: StreamEvent, rest: Data, under: str = "emitted") -> StreamEvent:
     if not rest:
         return event
     bag = event.provider or {}
     return replace(event, provider={**bag, under: {**bag.get(under, {}), **rest}})
 
 
-def _input_of(start: ToolUseStart, value: JSON) -> ToolUseEnd:
+def _input_end(start: ToolUseStart, value: JSON) -> ToolUseEnd:
     return ToolUseEnd(id=start.id, scope=start.scope, input=value)
 
 
@@ -474,7 +476,7 @@ def _changes(start: ToolUseStart, use: ToolUseStart) -> Data:
     return {
         name: list(value) if name == "scope" else value
         for name, value in fields.items()
-        if value not in (getattr(start, name), getattr(_UNSAID, name))
+        if value not in (getattr(start, name), getattr(_DEFAULTS, name))
     }
 
 

@@ -39,7 +39,7 @@ Names = Mapping[str, tuple[str, ...]]
 """The names under which lines give a field, the best first."""
 Converter = Callable[[JSON], JSON]
 """Converts a value for a field; `None` if the value does not fit."""
-Mender = Callable[[Any, Data], Any]
+Repair = Callable[[Any, Data], Any]
 
 _NO_NAMES: Final[Names] = {}
 _IS_ERROR: Final = {True: "error", False: "ok"}
@@ -54,7 +54,7 @@ class Form:
         names: Names = _NO_NAMES,
         *,
         groups: frozenset[str] = frozenset(),
-        repair: Mender | None = None,
+        repair: Repair | None = None,
         **defaults: JSON,
     ) -> None:
         """`groups` are objects whose fields are named `group.field`; `repair` gets the data too."""
@@ -102,11 +102,11 @@ def _fields_of(
             continue
         options = field.type.types if isinstance(field.type, UnionType) else (field.type,)
         words = [word for o in options if isinstance(o, LiteralType) for word in o.values]
-        convert = _one_of(words) if words else _CONVERTERS.get(field.name, _as_it_is)
+        convert = _one_of(words) if words else _CONVERTERS.get(field.name, _unchanged)
         yield field.name, names.get(field.name, (field.name,)), convert
 
 
-def _as_it_is(value: JSON) -> JSON:
+def _unchanged(value: JSON) -> JSON:
     return value
 
 
@@ -181,7 +181,7 @@ def read_item(item: str | Data) -> tuple[TodoItem, Data]:
     return (TodoItem(content=item), {}) if isinstance(item, str) else _ITEM.read(item)
 
 
-def which(items: Items, item: str | None, index: int | None) -> int | None:
+def position_of(items: Items, item: str | None, index: int | None) -> int | None:
     """The index of the item. Its name takes precedence over its index, which may start at 1."""
     contents = [known.content for known in items]
     at_index = index if index is not None and 0 <= index < len(items) else None
@@ -190,7 +190,7 @@ def which(items: Items, item: str | None, index: int | None) -> int | None:
     return at_index
 
 
-def finish(items: Items, item: str | None, position: int | None) -> Items:
+def mark_done(items: Items, item: str | None, position: int | None) -> Items:
     """The plan with that item done; an unknown item is added."""
     if position is not None:
         finished = replace(items[position], status="completed")
@@ -277,7 +277,7 @@ class SearchLine(Struct, kw_only=True):
     topic: JSON = None
 
 
-class FoundLine(Struct, kw_only=True):
+class SearchResultLine(Struct, kw_only=True):
     """A search ended."""
 
     id: str | None = None
@@ -309,7 +309,7 @@ LINES: Final = {
     "tool_call_start": Form(ToolUseStart, _CALL, repair=_with_kind),
     "tool_result": Form(ToolResult, _RESULT),
     "search": Form(SearchLine, _CALL),
-    "search_result": Form(FoundLine, _RESULT),
+    "search_result": Form(SearchResultLine, _RESULT),
     "subagent_spawn": Form(SpawnLine, _AGENT),
     "subagent_start": Form(SubagentStart, _AGENT),
     "subagent_complete": Form(SubagentEnd, _AGENT),

@@ -21,7 +21,7 @@ from mobox.parsers.langchain.graph import INTERRUPT, Graph, as_part
 from mobox.parsers.langchain.protocol import NO_FAST_PATH, Protocol
 from mobox.parsers.langchain.protocol_wire import Spoken
 from mobox.parsers.langchain.run import Run
-from mobox.parsers.langchain.wire import as_message, named, raised_end
+from mobox.parsers.langchain.wire import as_message, class_name, done_of_exception
 from mobox.parsers.values import class_of, is_raised, object_of
 
 _METHODS = {str(line.__struct_config__.tag) for line in protocol_wire.Line.__subclasses__()}
@@ -59,7 +59,7 @@ def _message(line: JSON) -> float:
         case dict() if INTERRUPT in line:
             return 0.9
         case dict() if as_message(line) is not None:
-            return 0.9 if named(line) is not None else 0.7
+            return 0.9 if class_name(line) is not None else 0.7
         case dict() if line:
             return 0.7 * all(_is_update(each) for each in line.values())
         case _:
@@ -160,7 +160,7 @@ class LangChainParser(EventParser):
         events = super().feed(raw)
         if isinstance(raw, dict) and is_raised(raw):
             self._run.failed = True
-            self._run.ended = end = raised_end(class_of(raw))
+            self._run.ended = end = done_of_exception(class_of(raw))
             return events if end is None else [*events, end]
         return events
 
@@ -173,11 +173,11 @@ class LangChainParser(EventParser):
         more, speaker = params.data
         delta: Any = more.delta
         is_more = type(delta) is delta_type and more.index == index and speaker.run_id == run_id
-        if not is_more or params.namespace != namespace or not delta.said:
+        if not is_more or params.namespace != namespace or not delta.text:
             return None
         if hoard is not None:
-            hoard.append(delta.said)
-        event: StreamEvent = event_class(id=name, scope=scope, delta=delta.said)
+            hoard.append(delta.text)
+        event: StreamEvent = event_class(id=name, scope=scope, delta=delta.text)
         return event
 
     def read(self, raw: JSON) -> Events:
@@ -185,7 +185,7 @@ class LangChainParser(EventParser):
             method = raw.get("method")
             if isinstance(method, str) and method in _METHODS:
                 line = convert({"line": raw}, _Line).line
-                return self._run.pass_on(self._protocol.read(line))
+                return self._run.emit(self._protocol.read(line))
             event = raw.get("event")
             if isinstance(event, str) and event in _EVENTS:
                 bare = convert({"event": raw}, _Event).event
@@ -193,8 +193,8 @@ class LangChainParser(EventParser):
             if isinstance(event, str) and event.startswith("on_"):
                 return self._callbacks.read(raw)
             if "_interrupts" in raw:
-                return self._run.ask(raw["_interrupts"] or None, ())
-        return self._run.pass_on(self._read_part(raw))
+                return self._run.request_input(raw["_interrupts"] or None, ())
+        return self._run.emit(self._read_part(raw))
 
     def _read_part(self, raw: JSON) -> Events:
         part = as_part(raw)
@@ -204,7 +204,7 @@ class LangChainParser(EventParser):
         return self._graph.read(part)
 
     def close(self) -> Events:
-        return self._run.pass_on(self._run.close())
+        return self._run.emit(self._run.close())
 
 
 class DeepAgentsParser(LangChainParser):

@@ -132,7 +132,7 @@ class Call(Struct):
     spawned: bool = False
 
     @property
-    def within(self) -> Scope:
+    def inner_scope(self) -> Scope:
         """The scope of events within the call."""
         return (*self.scope, self.id)
 
@@ -140,8 +140,8 @@ class Call(Struct):
 class Calls:
     """The calls of one run, in the order in which they were made."""
 
-    def __init__(self, *, later: bool) -> None:
-        self._later = later  # a later attempt of the run
+    def __init__(self, *, is_later_attempt: bool) -> None:
+        self._is_later_attempt = is_later_attempt  # a later attempt of the run
         self._calls: dict[str, Call] = {}
 
     def get(self, call_id: str) -> Call | None:
@@ -166,17 +166,17 @@ class Calls:
         if call.id and call.id not in self._calls:
             self._calls[call.id] = Call(call.id, call.name, scope, call.args)
 
-    def past(self, call_id: str, scope: Scope) -> Call:
+    def get_or_add(self, call_id: str, scope: Scope) -> Call:
         """A call of which only the id is known."""
         return self._calls.setdefault(call_id, Call(call_id, UNKNOWN_TOOL, scope))
 
-    def forget(self, call_id: str | None) -> None:
+    def mark_answered(self, call_id: str | None) -> None:
         """A call of the history has its result."""
         call = self._calls.get(call_id or "")
         if call is not None and not call.started:
             call.answered = True
 
-    def run(self, call_id: str, name: str, given: JSON, scope: Scope) -> Events:
+    def ensure_started(self, call_id: str, name: str, given: JSON, scope: Scope) -> Events:
         """A call runs: emit its start, if it was not emitted."""
         call = self._calls.setdefault(call_id, Call(call_id, name, scope, given))
         if call.started:
@@ -184,7 +184,7 @@ class Calls:
         call.started = True
         call.name = name if call.name == UNKNOWN_TOOL else call.name
         call.input = given if call.input is None else call.input
-        if self._later:
+        if self._is_later_attempt:
             return []
         start = ToolUseStart(
             id=call.id,
@@ -198,7 +198,7 @@ class Calls:
 
     # Results
 
-    def answer(self, message: wire.ToolMessage, scope: Scope) -> Events:
+    def add_tool_message(self, message: wire.ToolMessage, scope: Scope) -> Events:
         """A result, as the message for the model; nothing if it was emitted."""
         call_id = message.tool_call_id
         if not call_id:
@@ -207,12 +207,12 @@ class Calls:
         failed = message.status == "error"
         denied = failed and isinstance(output, str) and output.startswith(_REJECTED)
         status: Outcome = "denied" if denied else "error" if failed else "ok"
-        events = self.settle(
+        events = self.add_result(
             call_id, message.name, scope, output, status=status, structured=message.artifact
         )
         return [*events, *files] if events else []
 
-    def settle(
+    def add_result(
         self,
         call_id: str,
         name: str | None,
@@ -225,7 +225,7 @@ class Calls:
         known = self._calls.get(call_id)
         if known is not None and known.answered:
             return []
-        events = self.run(call_id, name or UNKNOWN_TOOL, None, scope)
+        events = self.ensure_started(call_id, name or UNKNOWN_TOOL, None, scope)
         call = self._calls[call_id]
         call.answered, call.input = True, None  # the input may be a whole file
         result = ToolResult(
@@ -235,7 +235,7 @@ class Calls:
 
     # Agents
 
-    def spawn(self, call: Call, agent: str | None) -> Events:
+    def start_agent(self, call: Call, agent: str | None) -> Events:
         """A call's agent starts; nothing if that was emitted."""
         if call.spawned:
             return []
@@ -243,7 +243,7 @@ class Calls:
         arguments = object_of(call.input)
         call.agent = agent or text_in(arguments, "subagent_type") or call.name
         return [
-            *self.run(call.id, call.name, call.input, call.scope),
+            *self.ensure_started(call.id, call.name, call.input, call.scope),
             SubagentStart(
                 id=call.id,
                 scope=call.scope,
@@ -267,7 +267,7 @@ class Calls:
         """The calls that wait for a result."""
         return [call for call in self._calls.values() if not call.answered]
 
-    def meant(self, name: str | None, given: JSON, scope: Scope | None = None) -> Call | None:
+    def find_call(self, name: str | None, given: JSON, scope: Scope | None = None) -> Call | None:
         """The open call of that tool without a request, preferably with that input."""
         named = [
             call
@@ -277,7 +277,7 @@ class Calls:
         same = [call for call in named if call.input == given]
         return next(iter(same or named), None)
 
-    def spawner(self, scope: Scope, agent: str | None, task: JSON) -> Call | None:
+    def find_spawner(self, scope: Scope, agent: str | None, task: JSON) -> Call | None:
         """The call that spawned an agent of which only name and task are known."""
         free = [c for c in self.unanswered if c.scope == scope and not c.spawned]
         fields = [(c, object_of(c.input)) for c in free]

@@ -56,7 +56,9 @@ def _block(message: Message, block: Object, whole: bool) -> Events:
 def _add_text(message: Message, kind: str, index: wire.Index, text: JSON, whole: bool) -> Events:
     if not isinstance(text, str) or not text:
         return []
-    return message.whole(kind, index, text) if whole else message.speak(kind, index, text)
+    return (
+        message.add_whole_text(kind, index, text) if whole else message.add_text(kind, index, text)
+    )
 
 
 def _text(message: Message, block: Object, whole: bool) -> Events:
@@ -64,8 +66,8 @@ def _text(message: Message, block: Object, whole: bool) -> Events:
     cited = [*objects_in(block.get("citations")), *objects_in(block.get("annotations"))]
     events = _add_text(message, "text", index, block.get("text"), whole)
     if cited and not events:  # a citation may come before the text
-        events = message.speak("text", index)
-    name = message.name_of("text", index)
+        events = message.add_text("text", index)
+    name = message.block_id("text", index)
     return [*events, *(cite(name, message.scope, each, message.vendor) for each in cited)]
 
 
@@ -102,7 +104,7 @@ def _thinking(message: Message, block: Object, whole: bool) -> Events:
     events = _add_text(message, "thinking", index, text, whole)
     signature = block.get("signature") or object_of(block.get("extras")).get("signature")
     if isinstance(signature, str) and signature:
-        events += message.sign(index, signature)
+        events += message.add_signature(index, signature)
     return events
 
 
@@ -121,7 +123,7 @@ def _reasoning_beside(message: Message, beside: Object, whole: bool) -> Events:
 
 
 def _redacted(message: Message, block: Object, _whole: bool) -> Events:
-    return message.hide(_index(block), block.get("data"))
+    return message.add_redacted_thought(_index(block), block.get("data"))
 
 
 def _non_standard(message: Message, block: Object, whole: bool) -> Events:
@@ -136,14 +138,14 @@ def _server_call(message: Message, block: Object, whole: bool) -> Events:
     opened = message.find("tool", index)
     events: Events = []
     if isinstance(name, str) and (opened is None or opened.id != call_id):
-        events = message.call(
+        events = message.start_call(
             index, call_id if isinstance(call_id, str) else None, name, server=True
         )
     text = block.get("partial_json") or block.get("args")
     if isinstance(text, str):
-        events += message.argue(index, text)
+        events += message.add_input_delta(index, text)
     elif whole:
-        events += message.argued(index, block.get("input", text))
+        events += message.finish_input(index, block.get("input", text))
     return events
 
 
@@ -152,11 +154,11 @@ def _server_input(message: Message, block: Object, _whole: bool) -> Events:
     index, text = _index(block), block.get("partial_json")
     opened = message.find("tool", index)
     is_ours = opened is not None and opened.server and isinstance(text, str)
-    return message.argue(index, text) if is_ours and isinstance(text, str) else []
+    return message.add_input_delta(index, text) if is_ours and isinstance(text, str) else []
 
 
 def _server_result(message: Message, block: Object, _whole: bool) -> Events:
-    return [*message.leave(), *server_result(message, block)]
+    return [*message.leave_block(), *server_result(message, block)]
 
 
 def server_result(message: Message, block: Object) -> Events:
@@ -178,12 +180,12 @@ def server_result(message: Message, block: Object) -> Events:
 
 def _file(message: Message, block: Object, _whole: bool) -> Events:
     file = file_in(block, None, message.scope)
-    ends = message.leave()
+    ends = message.leave_block()
     return [*ends, Raw(scope=message.scope, raw=block) if file is None else file]
 
 
 def _other(message: Message, block: Object, _whole: bool) -> Events:
-    return [*message.leave(), Raw(scope=message.scope, raw=block)]
+    return [*message.leave_block(), Raw(scope=message.scope, raw=block)]
 
 
 _BLOCKS: Final[dict[str, Reader]] = {

@@ -29,7 +29,7 @@ from mobox.parsers.tool_kinds import change, item_of
 from mobox.parsers.values import text_in
 
 Object = dict[str, JSON]
-Space = tuple[str, ...]
+Namespace = tuple[str, ...]
 """The namespace of a graph within a graph."""
 
 _SEPARATE: Final = {"messages", "todos", "__interrupt__", "_lc", "_class", "jump_to"}
@@ -52,9 +52,9 @@ class States:
         self._files: dict[str, str] = {}  # texts of the root's files
         self._seen: set[Scope] = set()  # scopes whose whole state was sent
 
-    def is_new(self, space: Space) -> bool:
+    def is_new(self, namespace: Namespace) -> bool:
         """Whether this is the first state of a graph."""
-        return space not in self._seen
+        return namespace not in self._seen
 
     def plan(self, state: Object, scope: Scope) -> Events:
         """The change of the plan: one event or none."""
@@ -70,10 +70,10 @@ class States:
         changes = change(before, items)
         return [replace(event, scope=scope) for event in changes] if scope else changes
 
-    def patch(self, update: Object, scope: Scope, space: Space) -> Events:
+    def patch(self, update: Object, scope: Scope, namespace: Namespace) -> Events:
         """The changes of a node."""
         value = _rest(update)
-        if not value or space in self._seen or len(space) != len(scope):
+        if not value or namespace in self._seen or len(namespace) != len(scope):
             return []
         known = self._states.setdefault(scope, {})
         if all(name in known and known[name] == value[name] for name in value):
@@ -81,11 +81,11 @@ class States:
         self._states[scope] = {**known, **value}
         return [State(scope=scope, mode="patch", value=value)]
 
-    def whole(self, state: Object, scope: Scope, space: Space) -> Events:
+    def snapshot(self, state: Object, scope: Scope, namespace: Namespace) -> Events:
         """The whole state, if it changed."""
         value, known = _rest(state), self._states.get(scope, {})
-        self._seen.add(space)
-        if value == known or not (known or any(value.values())) or len(space) != len(scope):
+        self._seen.add(namespace)
+        if value == known or not (known or any(value.values())) or len(namespace) != len(scope):
             return []
         self._states[scope] = value
         snapshot = State(scope=scope, mode="snapshot", value=value)
@@ -147,7 +147,7 @@ class Interrupts:
         self.waiting: list[str] = []
         """The ids of the requests, while the run waits."""
 
-    def ask(self, raws: JSON, scope: tuple[str, ...]) -> Events:
+    def request_input(self, raws: JSON, scope: tuple[str, ...]) -> Events:
         """The requests in a list of interrupts, and PAUSED; nothing if all are known.
 
         An empty list is a breakpoint: the graph stops before a node, for inspection.
@@ -183,7 +183,7 @@ class Interrupts:
     def _approval(
         self, name: str, scope: tuple[str, ...], action: Object, resume: Object, whole: JSON
     ) -> InputRequest:
-        call = self._calls.meant(text_in(action, "name", "action"), action.get("args"))
+        call = self._calls.find_call(text_in(action, "name", "action"), action.get("args"))
         if call is not None:
             call.has_request = True
         return InputRequest(

@@ -149,7 +149,7 @@ class MessageObject(NamedTuple):
         return name if isinstance(name, str) and name else None
 
 
-def named(raw: JSON) -> str | None:
+def class_name(raw: JSON) -> str | None:
     """The class of an object, if its form has it."""
     if not isinstance(raw, dict):
         return None
@@ -170,7 +170,7 @@ def as_message(raw: JSON) -> MessageObject | None:
     """The message that `raw` is, if it is one."""
     if not isinstance(raw, dict):
         return None
-    name, fields = named(raw), unwrapped(raw)
+    name, fields = class_name(raw), unwrapped(raw)
     if name is None:
         kind = fields.get("type")
         name = kind if isinstance(kind, str) and "content" in fields else None
@@ -210,7 +210,7 @@ _REASONS: Final[dict[str, DoneReason]] = {
 }
 """Stop reasons of all providers, in lower case; an unknown one counts as a normal stop."""
 
-_RAISED: Final[dict[str, DoneReason]] = {
+_EXCEPTIONS: Final[dict[str, DoneReason]] = {
     "CancelledError": "interrupted",
     "KeyboardInterrupt": "interrupted",
     "GraphRecursionError": "max_turns",
@@ -228,9 +228,9 @@ def stop_reason(metadata: JSON) -> str | None:
     return next((word for word in words if isinstance(word, str)), None)
 
 
-def raised_end(name: str | None) -> Done | None:
+def done_of_exception(name: str | None) -> Done | None:
     """The end of a run that raised an exception of that class, if the class has its own reason."""
-    reason = _RAISED.get(name or "")
+    reason = _EXCEPTIONS.get(name or "")
     return None if reason is None else Done(reason=reason, native=name)
 
 
@@ -239,7 +239,7 @@ def done_of(native: str | None) -> Done:
     return Done(reason=_REASONS.get((native or "").lower(), "stop"), native=native)
 
 
-def handed_over(native: str | None, calls: bool) -> Done:
+def done_of_message(native: str | None, calls: bool) -> Done:
     """The end of a run that is one message: its calls are for the caller to run."""
     done = done_of(native)
     return Done(reason="tool", native=native) if calls and done.reason == "stop" else done

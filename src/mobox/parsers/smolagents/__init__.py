@@ -67,28 +67,28 @@ def as_line(raw: Data) -> Data:
     """The line of an object."""
     kind, within = raw.get("_class"), raw.get("within")
     data = {name: value for name, value in raw.items() if name not in ("_class", "within")}
-    repair = _MENDERS.get(kind) if isinstance(kind, str) else None
-    line = {"type": kind, "data": data if repair is None else repair(data)}
+    convert = _CONVERTERS.get(kind) if isinstance(kind, str) else None
+    line = {"type": kind, "data": data if convert is None else convert(data)}
     return line if within is None else {**line, "within": within}
 
 
-def _sdk_objects_call(data: Data) -> Data:
+def _convert_call(data: Data) -> Data:
     if "function" in data or "name" not in data:
         return data
     function = {"name": data["name"], "arguments": data.get("arguments")}
     return {"id": data.get("id"), "function": function}
 
 
-def _step(data: Data) -> Data:
+def _convert_step(data: Data) -> Data:
     error: Any = data.get("error")
     if not isinstance(error, dict) or "_exception" not in error:
         return data
     return {**data, "error": {"type": error["_exception"], "message": error.get("str") or ""}}
 
 
-_MENDERS: dict[str, Callable[[Data], Data]] = {
-    "ToolCall": _sdk_objects_call,
-    "ActionStep": _step,
+_CONVERTERS: dict[str, Callable[[Data], Data]] = {
+    "ToolCall": _convert_call,
+    "ActionStep": _convert_step,
 }
 
 
@@ -96,7 +96,7 @@ Path = tuple[str, ...]
 
 _decode_delta: Final = msgspec.json.Decoder(wire.SpokenLine).decode
 _TASK: Final = "TaskStep"
-MOST_AGENTS: Final = 1000
+MAX_AGENTS: Final = 1000
 """Maximum number of managed agents in a run: lines name them, and each is remembered."""
 
 
@@ -137,7 +137,7 @@ class SmolagentsParser(EventParser):
         self._current = None
         events += agent.read(line.type, data)
         self._current = agent if not path else None
-        return [*events, *self._ended(path, agent)]
+        return [*events, *self._end_of_agent(path, agent)]
 
     def close(self) -> Events:
         root = self._agents[()]
@@ -152,7 +152,7 @@ class SmolagentsParser(EventParser):
             if task is not None and not path:
                 raise NotShown  # the root's task is the user's own message
             return []
-        if len(self._agents) >= MOST_AGENTS:
+        if len(self._agents) >= MAX_AGENTS:
             raise NotUnderstood
         events = self._announce(path[:-1])
         parent = self._agents[path[:-1]]
@@ -173,7 +173,7 @@ class SmolagentsParser(EventParser):
         code = [call for call in calls if runs_python(parent.calls[call])]
         return next(iter(named + code), None)
 
-    def _ended(self, path: Path, agent: Agent) -> Events:
+    def _end_of_agent(self, path: Path, agent: Agent) -> Events:
         if not path or not agent.has_ended:
             return []
         del self._agents[path]
