@@ -212,17 +212,14 @@ class Content:
                 ends.append(ToolUseEnd(id=block.id, scope=self._scope, input=whole[block.id]))
         return ends
 
-    def abandon(self) -> Events:
-        """The message is abandoned: end its open blocks."""
-        text_blocks = [
-            block for block in self._blocks.values() if block.kind in ("text", "thinking")
-        ]
-        ends: Events = [
-            TextEnd(id=block.id, scope=self._scope, interrupted=True)
-            if block.kind == "text"
-            else self._end_of_thinking(block)
-            for block in text_blocks
-        ]
+    def end_blocks(self) -> Events:
+        """End the blocks that did not stop; their message was interrupted."""
+        ends: Events = []
+        for block in self._blocks.values():
+            if block.kind == "text":
+                ends.append(TextEnd(id=block.id, scope=self._scope, interrupted=True))
+            elif block.kind == "thinking":
+                ends.append(self._end_of_thinking(block))
         return ends + self.close()
 
     def close(self) -> Events:

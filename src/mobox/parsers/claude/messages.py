@@ -49,8 +49,8 @@ class Messages:
         self._usage: dict[str, JSON] = {}
         self._model: str | None = None
         self._ending: dict[str, JSON] = {}
-        self._interrupted_blocks: tuple[str, ...] = ()  # those of an interrupted message
-        self._initial_blocks: dict[int, list[str]] = {}  # those in the start of the message
+        self._interrupted_blocks: tuple[str, ...] = ()  # of an interrupted message
+        self._initial_blocks: dict[int, list[str]] = {}  # in the start of the message, by index
 
     def read(self, line: wire.Line) -> Events:
         """Parse one line."""
@@ -147,7 +147,7 @@ class Messages:
     def _end_message(self, status: Any) -> Events:
         if self._message is None:
             return []
-        events = self.content.abandon()
+        events = self.content.end_blocks()
         provider = {VENDOR: self._ending} if self._ending else None
         end = StepEnd(
             id=self._message,
@@ -207,10 +207,7 @@ class Messages:
             )
         ]
 
-    def _ping(self, _line: wire.Ping) -> Events:
-        return []
-
-    def _start(self, line: wire.ContentBlockStart) -> Events:
+    def _block_start(self, line: wire.ContentBlockStart) -> Events:
         given = self._initial_blocks.pop(line.index, None)
         if not given:
             return self.content.start(line)
@@ -218,20 +215,14 @@ class Messages:
         again = Retract(scope=self._scope, blocks=tuple(given), reason="retry")
         return [again, *self.content.start(line)]
 
-    def _delta(self, line: wire.ContentBlockDelta) -> Events:
-        return self.content.delta(line)
-
-    def _stop(self, line: wire.ContentBlockStop) -> Events:
-        return self.content.stop(line)
-
     LINES: ClassVar[dict[type[wire.Line], Callable[[Messages, Any], Events]]] = {
-        wire.ContentBlockDelta: _delta,
-        wire.ContentBlockStart: _start,
-        wire.ContentBlockStop: _stop,
+        wire.ContentBlockDelta: lambda messages, line: messages.content.delta(line),
+        wire.ContentBlockStart: _block_start,
+        wire.ContentBlockStop: lambda messages, line: messages.content.stop(line),
         wire.MessageStart: _message_start,
         wire.MessageDelta: _message_delta,
         wire.MessageStop: _message_stop,
-        wire.Ping: _ping,
+        wire.Ping: lambda _messages, _line: [],
         wire.Error: _error,
     }
 

@@ -323,7 +323,7 @@ class Session:
         if request in self._held:  # it was not emitted yet
             self._held.remove(request)
             raise NotUnderstood
-        return [_cancelled(request)]
+        return [InputResponse(id=request.id, scope=request.scope, decision="cancelled")]
 
     def _close_requests(self, tool_id: str) -> None:
         for request_id, request in list(self._waiting.items()):
@@ -458,7 +458,3 @@ class Session:
         "task_updated": (lines.TaskUpdated, _task_updated),
         "task_notification": (lines.TaskNotification, _task_notification),
     }
-
-
-def _cancelled(request: InputRequest) -> InputResponse:
-    return InputResponse(id=request.id, scope=request.scope, decision="cancelled")

@@ -134,13 +134,16 @@ class Thoughts:
 
     def is_new_in_call(self, thought: str) -> bool:
         """Whether the thought of a call must be emitted."""
-        return not _take(self._of_lines, thought) and _add(self._of_calls, thought)
+        if _take(self._of_lines, thought):
+            return False
+        self._of_calls[thought] += 1
+        return True
 
     def from_line(self, thought: Thinking) -> Thinking | None:
         """The thought of a line, with its scope; `None` if it was emitted for a call."""
         if _take(self._of_calls, thought.content):
             return None
-        _add(self._of_lines, thought.content)
+        self._of_lines[thought.content] += 1
         scope = self._scopes.get(thought.content) or next(iter(self._calls.values()), ())
         return replace(thought, scope=thought.scope or scope)
 
@@ -173,11 +176,6 @@ class Thoughts:
             scope = self._calls.pop(event.id)
             if isinstance(thought, str):
                 self._scopes[thought] = scope
-
-
-def _add(counter: Counter[str], thought: str) -> bool:
-    counter[thought] += 1
-    return True
 
 
 def _take(counter: Counter[str], thought: str) -> bool:
@@ -215,7 +213,8 @@ class EmittedLines:
         self.thoughts = Thoughts()
         """Thoughts that come both from a call and from a line."""
 
-    def knows(self, line: dict[str, JSON]) -> bool:
+    @staticmethod
+    def knows(line: dict[str, JSON]) -> bool:
         """Whether this is an emitted line.
 
         Vendors use the same keys (LangGraph's parts have type, ns, data), so only a line with
@@ -237,7 +236,9 @@ class EmittedLines:
         else:
             events = self._read(kind, data)
         for event in events:
-            self._track(event)
+            track = self.TRACKERS.get(type(event))
+            if track is not None:
+                track(self, event)
         outside = {name: line[name] for name in line if name not in ("type", "data")}
         if outside and events:
             events[0] = _with_extra(events[0], outside, under="emitted_line")
@@ -254,11 +255,6 @@ class EmittedLines:
             adds = rest.keys() - {"id"}  # nothing refers to it
             return [Raw(raw={"type": kind, "data": data}, source=_REPEATED)] if adds else []
         return [_with_extra(events[0], rest), *events[1:]]
-
-    def _track(self, event: StreamEvent) -> None:
-        track = self.TRACKERS.get(type(event))
-        if track is not None:
-            track(self, event)
 
     # The run
 
@@ -409,6 +405,9 @@ class EmittedLines:
     def _track_plan(self, event: TodoCreate | TodoUpdate | TodoDone) -> None:
         self._plans[event.scope] = event.items
 
+    def _track_thought(self, event: Thinking) -> None:
+        self._thought = event.content
+
     HANDLERS: ClassVar[dict[str, Handler]] = {
         "start": _start,
         "tool_use": _tool_use,
@@ -428,9 +427,6 @@ class EmittedLines:
         "usage_total": _usage,
     }
     """Handlers of lines that need more than their form; the form makes the event of the others."""
-
-    def _track_thought(self, event: Thinking) -> None:
-        self._thought = event.content
 
     TRACKERS: ClassVar[dict[type[StreamEvent], Tracker]] = {
         ToolUseStart: _track_call,
@@ -517,11 +513,8 @@ def plain_text(line: bytes) -> str | None:
         return None
 
 
-_knows = EmittedLines().knows
+def _shape(line: JSON) -> float:
+    return float(isinstance(line, dict) and EmittedLines.knows(line))
 
 
-def _line(line: JSON) -> float:
-    return 1.0 if isinstance(line, dict) and _knows(line) else 0.0
-
-
-EMITTED = Format("Mobox's simplified lines", (_line,))
+EMITTED = Format("Mobox's simplified lines", (_shape,))

@@ -31,14 +31,13 @@ from mobox.parsers.langchain.protocol import read_tool_output
 from mobox.parsers.langchain.run import Run, text_of
 from mobox.parsers.langchain.wire import (
     MessageObject,
+    Object,
     as_message,
     is_command,
     messages_in,
     unwrapped,
 )
 from mobox.parsers.values import is_link, object_of, objects_in, text_in
-
-Object = dict[str, JSON]
 
 
 class Metadata(wire.MessageMetadata, frozen=True, kw_only=True):

@@ -32,6 +32,7 @@ from mobox.events import (
 )
 from mobox.parsers import tool_kinds
 from mobox.parsers.langchain import wire
+from mobox.parsers.langchain.wire import Object
 from mobox.parsers.values import file_data, object_of, text_in
 
 # Tools
@@ -63,7 +64,6 @@ def display_of(name: str) -> Display | None:
 
 # Images and files of messages and tool results
 
-Object = dict[str, JSON]
 
 _TYPES: Final = {
     "image": "image/png",
@@ -167,7 +167,7 @@ class Calls:
             self._calls[call.id] = Call(call.id, call.name, scope, call.args)
 
     def get_or_add(self, call_id: str, scope: Scope) -> Call:
-        """A call of which only the id is known."""
+        """The call of that id; one of which no more is known is added."""
         return self._calls.setdefault(call_id, Call(call_id, UNKNOWN_TOOL, scope))
 
     def mark_answered(self, call_id: str | None) -> None:

@@ -16,10 +16,10 @@ from mobox.events import JSON, Events, Raw, Scope, Source, ToolResult
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import file_in
 from mobox.parsers.langchain.message import Message
+from mobox.parsers.langchain.wire import Object
 from mobox.parsers.tool_kinds import SECRET, is_error, pages_in, without_secrets
 from mobox.parsers.values import is_link, object_of, objects_in, text_in
 
-Object = dict[str, JSON]
 Reader = Callable[[Message, Object, bool], Events]
 
 _CALL_TYPES: Final = {

@@ -18,11 +18,16 @@ from mobox.events import JSON, Error, Events, Scope
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Call, as_calls
 from mobox.parsers.langchain.run import Run
-from mobox.parsers.langchain.wire import as_message, is_command, messages_in, unwrapped
+from mobox.parsers.langchain.wire import (
+    Namespace,
+    Object,
+    as_message,
+    is_command,
+    messages_in,
+    unwrapped,
+)
 from mobox.parsers.values import words_of
 
-Object = dict[str, JSON]
-Namespace = tuple[str, ...]
 Mode = Callable[["Graph", JSON, Namespace], Events]
 
 INTERRUPT = "__interrupt__"
@@ -55,9 +60,7 @@ class Graph:
 
     def bind(self, namespace: Namespace, call_id: str) -> Call:
         """A call started the graph of this namespace."""
-        call = self._run.calls.get(call_id)
-        if call is None:
-            call = self._run.calls.get_or_add(call_id, self.scope(namespace[:-1]))
+        call = self._run.calls.get_or_add(call_id, self.scope(namespace[:-1]))
         self._namespaces[namespace] = call
         return call
 

@@ -90,10 +90,6 @@ class Message:
         self._late: dict[str, JSON] = {}
         self._usage: dict[str, Any] = {}
 
-    def begin(self, number: int) -> StepStart:
-        """The event of its start."""
-        return StepStart(id=self.id, scope=self.scope, kind="turn", number=number)
-
     @property
     def block_ids(self) -> tuple[str, ...]:
         """The ids of its blocks, in order."""
@@ -122,7 +118,7 @@ class Message:
         return events
 
     def add_whole_text(self, kind: str, index: wire.Index, text: str) -> Events:
-        """A whole answer or thought."""
+        """A whole answer ("text") or thought ("thinking")."""
         block, events = self.open_block(kind, index)
         return [*events, _OPENINGS[kind](id=block.id, scope=self.scope, content=text)]
 
@@ -321,10 +317,6 @@ class Messages:
         """Whether a message has ended, or is in the history."""
         return name in self._ended
 
-    def is_known(self, name: str | None) -> bool:
-        """Whether a message has ended, or is open."""
-        return name in self._ended or name in self._open
-
     def mark_ended(self, name: str | None) -> None:
         """Mark the message of that name as ended."""
         self._ended |= {name or ""} - {""}
@@ -346,7 +338,8 @@ class Messages:
         self._turns[scope] += 1
         if not scope:
             self.last = message
-        return message, [*before, message.begin(self._turns[scope])]
+        number = self._turns[scope]
+        return message, [*before, StepStart(id=message.id, scope=scope, kind="turn", number=number)]
 
     def find_by_provider_id(
         self, name: str | None, scope: Scope, node: str | None

@@ -34,11 +34,9 @@ from mobox.parsers.langchain.content import cite, read_content, server_result
 from mobox.parsers.langchain.graph import Graph, Part, namespace_of
 from mobox.parsers.langchain.message import Message
 from mobox.parsers.langchain.run import Run
-from mobox.parsers.langchain.wire import as_message, is_command, stop_reason
+from mobox.parsers.langchain.wire import Namespace, Object, as_message, is_command, stop_reason
 from mobox.parsers.values import objects_in
 
-Object = dict[str, JSON]
-Namespace = tuple[str, ...]
 Key = tuple[Namespace, str | None]
 
 _KINDS: Final = {

@@ -38,15 +38,14 @@ from mobox.parsers.langchain.message import Message, Messages
 from mobox.parsers.langchain.states import Interrupts, States
 from mobox.parsers.langchain.wire import (
     MessageObject,
+    Namespace,
+    Object,
     done_of,
     done_of_message,
     messages_in,
     stop_reason,
 )
 from mobox.parsers.values import text_in
-
-Object = dict[str, JSON]
-Namespace = tuple[str, ...]
 
 _WATCHED = {ToolUseStart, ToolUseEnd}
 
@@ -152,7 +151,7 @@ class Run:
             piece.id, scope, about.checkpoint_ns
         )
         events: Events = []
-        if message is None and self.messages.is_known(piece.id):
+        if message is None and self.messages.has_ended(piece.id):
             return []  # a state had it complete
         if message is None:
             events = self.track_calls(self.messages.end_earlier(scope, about.langgraph_step))
@@ -162,12 +161,11 @@ class Run:
             message, opened = self.begin(piece.id, scope, vendor, model, about.checkpoint_ns)
             message.step = about.langgraph_step
             events += opened
-        events += self.add(message, piece)
+        events += self._add_content(message, piece)
         is_last = piece.chunk_position == "last"
         return [*events, *self.end(message)] if is_last else events
 
-    def add(self, message: Message, piece: wire.AiMessage) -> Events:
-        """A delta of an open message."""
+    def _add_content(self, message: Message, piece: wire.AiMessage) -> Events:
         events = read_content(message, piece, whole=False)
         for chunk in piece.tool_call_chunks or ():
             events += _add_call_chunk(message, chunk)
@@ -253,9 +251,7 @@ class Run:
     def request_input(self, interrupts: JSON, scope: Scope) -> Events:
         """Input requests; the open messages end before them."""
         requests = self.interrupts.request_input(interrupts, scope)
-        if not requests:
-            return []
-        return [*self._end_all(), *requests]
+        return [*self._end_all(), *requests] if requests else []
 
     # The end
 

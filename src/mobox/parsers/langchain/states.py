@@ -24,13 +24,9 @@ from mobox.events import JSON, Events, File, InputRequest, Paused, Scope, State,
 from mobox.events.names import Names
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Calls
-from mobox.parsers.langchain.wire import unwrapped
+from mobox.parsers.langchain.wire import Namespace, Object, unwrapped
 from mobox.parsers.tool_kinds import change, item_of
 from mobox.parsers.values import text_in
-
-Object = dict[str, JSON]
-Namespace = tuple[str, ...]
-"""The namespace of a graph within a graph."""
 
 _SEPARATE: Final = {"messages", "todos", "__interrupt__", "_lc", "_class", "jump_to"}
 _TYPES: Final = {

@@ -17,6 +17,8 @@ from mobox.events import JSON, Count, Done, DoneReason
 
 Object = dict[str, JSON]
 Index = int | str | None
+Namespace = tuple[str, ...]
+"""The path of a graph within a graph; that of the root is empty."""
 
 
 class ToolCallChunk(Struct):
