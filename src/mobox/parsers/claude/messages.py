@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from msgspec import convert
+from msgspec.structs import replace
 
 from mobox.events import (
     JSON,
@@ -21,12 +22,11 @@ from mobox.events import (
     Status,
     StepEnd,
     StepStart,
-    Usage,
 )
 from mobox.events.names import Names
-from mobox.events.usage import sum_of
 from mobox.parsers.claude import wire
 from mobox.parsers.claude.content import VENDOR, Content
+from mobox.parsers.claude.token_usage import usage_of
 from mobox.parsers.values import or_raw
 
 _COUNTED = frozenset(wire.Usage.__struct_fields__)
@@ -172,22 +172,15 @@ class Messages:
     def _parse_usage(self, usage: JSON) -> Events:
         counts = {k: v for k, v in convert(usage, dict).items() if v is not None}
         summed = {**self._usage, **counts}
-        counted = convert(summed, wire.Usage)
+        counted = usage_of(convert(summed, wire.Usage))
         self._usage = summed
-        read, written = counted.cache_read_input_tokens, counted.cache_creation_input_tokens
-        details = counted.output_tokens_details
         rest = {name: summed[name] for name in summed if name not in _COUNTED}
         return [
-            Usage(
+            replace(
+                counted,
                 id=self._message,
                 scope=self._scope,
-                input=sum_of(counted.input_tokens, read, written),
-                output=counted.output_tokens or 0,
-                cache_read=read,
-                cache_write=written,
-                reasoning=details.thinking_tokens if details is not None else None,
                 model=self._model,
-                service_tier=counted.service_tier,
                 provider={VENDOR: rest} if rest else None,
             )
         ]

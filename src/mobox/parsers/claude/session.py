@@ -248,8 +248,8 @@ class Session:
             if result.ok:
                 events += self._plan_changes(result.tool_id, result.outcome)
             events += self._tasks.end_with_call(result.tool_id, scope, result.ok)
-        beside = len(line.message.content) > len(results)  # text for the model, or invalid blocks
-        return [*events, Raw(scope=scope, raw=raw)] if beside else events
+        has_more = len(line.message.content) > len(results)  # text for the model, or invalid blocks
+        return [*events, Raw(scope=scope, raw=raw)] if has_more else events
 
     def _plan_changes(self, tool_id: str, outcome: JSON) -> Events:
         call = self._calls.get(tool_id)

@@ -1,4 +1,4 @@
-"""Token usage of a session: the program's own total, or the sum over its turns.
+"""Token usage of messages, and of a session: the program's own total, or the sum over its turns.
 
 Rule 1: `modelUsage` of a result counts the session so far, with all models and subagents.
 Rule 2: `usage` of a result counts its turn, and only the root. Earlier turns and the usage of
@@ -36,14 +36,15 @@ class SessionUsage:
         return or_raw(lambda: self._of_turns(turn, cost), turn) if turn else []
 
     def _of_turns(self, raw: JSON, cost: float | None) -> Events:
-        turn = _of_turn(convert(raw, wire.Usage))
+        turn = usage_of(convert(raw, wire.Usage))
         if turn.input or turn.output:  # an interrupted turn reports zero
             self._turns.append(turn)
         uses = [*self._turns, *self._subagents.values()]
         return [_sum(uses, cost, turn.service_tier)] if self._turns else []
 
 
-def _of_turn(usage: wire.Usage) -> Usage:
+def usage_of(usage: wire.Usage) -> Usage:
+    """The usage of a message or a turn; the cache counts as input."""
     read, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
     details = usage.output_tokens_details
     return Usage(

@@ -30,10 +30,6 @@ from mobox.events import (
 from mobox.events.usage import sum_of
 from mobox.parsers.tool_kinds import kind_of
 
-# Forms: how the data of one kind of line is converted to a Struct, and what is left over.
-#
-# A form never loses a value: it is in the Struct, in the rest, or the whole line is refused.
-
 Data = dict[str, JSON]
 Names = Mapping[str, tuple[str, ...]]
 """The names under which lines give a field, the best first."""
@@ -46,7 +42,10 @@ _IS_ERROR: Final = {True: "error", False: "ok"}
 
 
 class Form:
-    """Which fields to read, from which names, into which Struct."""
+    """Which fields of a line's data to read, from which names, into which Struct.
+
+    No value is lost: it is in the Struct, in the rest, or the whole line is refused.
+    """
 
     def __init__(
         self,
@@ -101,8 +100,8 @@ def _fields_of(
         if field.name == "provider" or (field.name == "id" and "id" not in names):
             continue
         options = field.type.types if isinstance(field.type, UnionType) else (field.type,)
-        words = [word for o in options if isinstance(o, LiteralType) for word in o.values]
-        convert = _one_of(words) if words else _CONVERTERS.get(field.name, _unchanged)
+        values = [value for o in options if isinstance(o, LiteralType) for value in o.values]
+        convert = _one_of(values) if values else _CONVERTERS.get(field.name, _unchanged)
         yield field.name, names.get(field.name, (field.name,)), convert
 
 
@@ -110,9 +109,9 @@ def _unchanged(value: JSON) -> JSON:
     return value
 
 
-def _one_of(words: list[Any]) -> Converter:
-    meanings: dict[Any, JSON] = {word: word for word in words}
-    if "ok" in words:
+def _one_of(values: list[Any]) -> Converter:
+    meanings: dict[Any, JSON] = {value: value for value in values}
+    if "ok" in values:
         meanings |= _IS_ERROR
     return lambda value: meanings.get(value) if type(value) in (str, bool) else None
 
@@ -143,7 +142,7 @@ _CONVERTERS: Final[dict[str, Converter]] = {
 }
 
 
-# Plans in emitted lines: items as text or objects, all of them or only the finished one.
+# Plans: items as text or objects, all of them or only the finished one
 
 Items = tuple[TodoItem, ...]
 
@@ -197,6 +196,8 @@ def mark_done(items: Items, item: str | None, position: int | None) -> Items:
         return (*items[:position], finished, *items[position + 1 :])
     return items if item is None else (*items, TodoItem(content=item, status="completed"))
 
+
+# Lines
 
 _CACHE_BESIDE_INPUT: Final = {
     "cache_read_input_tokens": "cache_read",

@@ -34,7 +34,7 @@ _KNOWN_FIELDS: Final = {
 
 def read_content(message: Message, piece: wire.AiMessage, *, whole: bool) -> Events:
     """Parse the content of a message, or of a delta of one; not its calls."""
-    events = _reasoning_beside(message, piece.additional_kwargs or {}, whole)
+    events = _extra_reasoning(message, piece.additional_kwargs or {}, whole)
     content = [piece.content] if isinstance(piece.content, str) else piece.content or []
     for block in content:
         if isinstance(block, str):
@@ -56,9 +56,8 @@ def _block(message: Message, block: Object, whole: bool) -> Events:
 def _add_text(message: Message, kind: str, index: wire.Index, text: JSON, whole: bool) -> Events:
     if not isinstance(text, str) or not text:
         return []
-    return (
-        message.add_whole_text(kind, index, text) if whole else message.add_text(kind, index, text)
-    )
+    add = message.add_whole_text if whole else message.add_text
+    return add(kind, index, text)
 
 
 def _text(message: Message, block: Object, whole: bool) -> Events:
@@ -114,10 +113,10 @@ def _reasoning_content(message: Message, block: Object, whole: bool) -> Events:
     return _thinking(message, {"index": block.get("index"), **more}, whole)
 
 
-def _reasoning_beside(message: Message, beside: Object, whole: bool) -> Events:
+def _extra_reasoning(message: Message, extra: Object, whole: bool) -> Events:
     """Thoughts that a provider sends beside the content."""
-    text = beside.get("reasoning_content") or _summary(
-        object_of(beside.get("reasoning")).get("summary")
+    text = extra.get("reasoning_content") or _summary(
+        object_of(extra.get("reasoning")).get("summary")
     )
     return _add_text(message, "thinking", None, text, whole)
 
@@ -153,8 +152,9 @@ def _server_input(message: Message, block: Object, _whole: bool) -> Events:
     """An input delta of a provider's call; those of other calls are in `tool_call_chunks`."""
     index, text = _index(block), block.get("partial_json")
     opened = message.find("tool", index)
-    is_ours = opened is not None and opened.server and isinstance(text, str)
-    return message.add_input_delta(index, text) if is_ours and isinstance(text, str) else []
+    if opened is None or not opened.server or not isinstance(text, str):
+        return []
+    return message.add_input_delta(index, text)
 
 
 def _server_result(message: Message, block: Object, _whole: bool) -> Events:

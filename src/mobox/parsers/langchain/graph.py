@@ -135,9 +135,8 @@ class Graph:
         entered: Events = []
         if not self._run.states.is_new(namespace):
             entered = self.enter(namespace)
-        elif (
-            namespace not in self._namespaces
-        ):  # its history is its task, by which its call is found
+        elif namespace not in self._namespaces:
+            # Its history is its task, by which its call is found.
             contents = [m.fields.get("content") for m in messages_in(data.get("messages"))]
             self._find(namespace, None, contents[-1] if contents else None)
         return [*entered, *self._run.state(data, self.scope(namespace), namespace)]
@@ -204,12 +203,10 @@ class Graph:
                 self._tasks[task.id] = calls[0].id
                 self._run.calls.remember(calls[0], self.scope(namespace))
             return []
-        requests = (
-            self._run.request_input(task.interrupts, self.scope(namespace))
-            if task.interrupts
-            else []
-        )
-        return [*self._failed(task, namespace), *requests]
+        events = self._failed(task, namespace)
+        if task.interrupts:
+            events += self._run.request_input(task.interrupts, self.scope(namespace))
+        return events
 
     def _failed(self, task: wire.Task, namespace: Namespace) -> Events:
         if not task.error or task.id in self._failures:

@@ -227,8 +227,8 @@ def _decisions(value: Any, name: JSON) -> tuple[str, ...]:
             config.get("actionName"),
         ):
             listed = config.get("allowed_decisions") or config.get("allowedDecisions")
-            words = listed if isinstance(listed, list) else []
-            return tuple(word for word in words if isinstance(word, str))
+            decisions = listed if isinstance(listed, list) else []
+            return tuple(each for each in decisions if isinstance(each, str))
     return ()
 
 
@@ -237,7 +237,7 @@ def _decisions_of_old(value: list[Any], name: JSON) -> tuple[str, ...]:
         action, config = each.get("action_request"), each.get("config")
         named = text_in(action, "name", "action") if isinstance(action, dict) else None
         if named == name and isinstance(config, dict):
-            return tuple(word for flag, word in _ALLOWED_BY.items() if config.get(flag))
+            return tuple(name for flag, name in _ALLOWED_BY.items() if config.get(flag))
     return ()
 
 

@@ -219,15 +219,15 @@ _EXCEPTIONS: Final[dict[str, DoneReason]] = {
 }
 """Exceptions that are no failure; the others are."""
 
-_NAMES: Final = ("stop_reason", "finish_reason", "done_reason", "stopReason", "finishReason")
+_REASON_KEYS: Final = ("stop_reason", "finish_reason", "done_reason", "stopReason", "finishReason")
 
 
 def stop_reason(metadata: JSON) -> str | None:
     """The provider's stop reason in a message's metadata."""
     if not isinstance(metadata, dict):
         return None
-    words = (metadata.get(name) for name in _NAMES)
-    return next((word for word in words if isinstance(word, str)), None)
+    reasons = (metadata.get(name) for name in _REASON_KEYS)
+    return next((reason for reason in reasons if isinstance(reason, str)), None)
 
 
 def done_of_exception(name: str | None) -> Done | None:

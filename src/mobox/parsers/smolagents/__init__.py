@@ -159,10 +159,12 @@ class SmolagentsParser(EventParser):
         name = path[-1].rpartition(":")[0] or path[-1]
         spawned_by = self._call_of(parent, name) or f"{self.prefix}{path[-1]}"
         self._spawned.add(spawned_by)
-        agent = self._agents[path] = Agent(f"{spawned_by}/", (*parent.scope, spawned_by))
-        words = task.task if task is not None else None
+        self._agents[path] = Agent(f"{spawned_by}/", (*parent.scope, spawned_by))
         start = SubagentStart(
-            id=spawned_by, scope=agent.scope[:-1], agent=name or "agent", task=words
+            id=spawned_by,
+            scope=parent.scope,
+            agent=name or "agent",
+            task=task.task if task is not None else None,
         )
         return [*events, start]
 

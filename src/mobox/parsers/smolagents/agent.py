@@ -84,8 +84,6 @@ def items_of(plan: str) -> tuple[TodoItem, ...]:
     return tuple(TodoItem(content=line) for line in listed)
 
 
-Reader = Callable[["Agent", Any], Events]
-
 VENDOR: Final = "smolagents"
 _KINDS: Final[dict[str, ToolKind]] = {
     "web_search": "search",
@@ -93,6 +91,7 @@ _KINDS: Final[dict[str, ToolKind]] = {
     "wikipedia_search": "search",
 }
 MAX_STEPS: Final = "AgentMaxStepsError"
+Reader = Callable[["Agent", Any], Events]
 
 
 class Agent:
@@ -130,13 +129,13 @@ class Agent:
             events += self._fragment(fragment)
         return events + self._add_usage(delta.token_usage)
 
-    def _add_text(self, words: str) -> Events:
+    def _add_text(self, text: str) -> Events:
         events = self._begin_step()
         if self.thought is None:
             self.thought = f"{self._step}:{len(self._thoughts) + 1}"
             self._thoughts.append(self.thought)
             events.append(Thinking(id=self.thought, scope=self.scope))
-        return [*events, ThinkingDelta(id=self.thought, scope=self.scope, delta=words)]
+        return [*events, ThinkingDelta(id=self.thought, scope=self.scope, delta=text)]
 
     def _fragment(self, fragment: wire.CallFragment) -> Events:
         function = fragment.function or wire.FunctionFragment()
@@ -199,12 +198,12 @@ class Agent:
         reason = step.error.type if step.error is not None else None
         return events + self._end_step(step, status, reason)
 
-    def _unstreamed_text(self, words: JSON) -> Events:
+    def _unstreamed_text(self, text: JSON) -> Events:
         """The model's text, if it was not streamed."""
-        if self._thoughts or not isinstance(words, str) or not words:
+        if self._thoughts or not isinstance(text, str) or not text:
             return []
         name = f"{self._step}:1"
-        thought = Thinking(id=name, scope=self.scope, content=words)
+        thought = Thinking(id=name, scope=self.scope, content=text)
         return [thought, ThinkingEnd(id=name, scope=self.scope)]
 
     def _results(self, step: wire.ActionStep) -> Events:
