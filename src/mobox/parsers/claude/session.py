@@ -280,18 +280,18 @@ class Session:
 
     def _track(self, events: Events) -> Events:
         """Remember calls and usage, and emit held requests after the end of their call's input."""
-        watched: Events = []
+        tracked: Events = []
         for event in events:
-            watched.append(event)
+            tracked.append(event)
             if isinstance(event, ToolUseStart) and event.id is not None:
                 self._calls[event.id] = event
             elif isinstance(event, ToolUseEnd):
                 self._inputs[event.id] = event.input
-                watched += [held for held in self._held if held.tool_call_id == event.id]
+                tracked += [held for held in self._held if held.tool_call_id == event.id]
                 self._held = [held for held in self._held if held.tool_call_id != event.id]
             elif isinstance(event, Usage):
                 self._usage.add_message(event)
-        return watched
+        return tracked
 
     # Permissions and questions
 

@@ -115,7 +115,7 @@ class OpenCalls:
         return self._searches if search else self._others
 
 
-_WATCHED = {ToolUseStart, ToolUseEnd, Thinking}
+_TRACKED = {ToolUseStart, ToolUseEnd, Thinking}
 
 
 class Thoughts:
@@ -149,7 +149,7 @@ class Thoughts:
 
     def without_repeats(self, events: Events) -> Events:
         """`events` of a framework without thoughts that were emitted for a line."""
-        if _WATCHED.isdisjoint(map(type, events)):
+        if _TRACKED.isdisjoint(map(type, events)):
             return events
         kept: Events = []
         repeated: set[str | None] = set()

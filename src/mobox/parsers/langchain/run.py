@@ -47,7 +47,7 @@ from mobox.parsers.langchain.wire import (
 )
 from mobox.parsers.values import text_in
 
-_WATCHED = {ToolUseStart, ToolUseEnd}
+_TRACKED = {ToolUseStart, ToolUseEnd}
 
 
 class Run:
@@ -74,14 +74,13 @@ class Run:
     def emit(self, events: Events, about: wire.MessageMetadata | None = None) -> Events:
         """`events`, after a START if they are the first."""
         if any(isinstance(event, SubagentEnd) for event in events):
-            events = [logged for event in events for logged in self._with_ends_of_messages(event)]
+            events = [each for event in events for each in self._with_ends_of_messages(event)]
         for event in events:
             self.failed = failed_after(self.failed, event)
         if self._started or not events:
             return events
         self._started = True
-        if about is None:
-            return [Start(framework=self._framework), *events]
+        about = about or wire.MessageMetadata()
         start = Start(
             framework=self._framework,
             agent=about.agent,
@@ -100,17 +99,17 @@ class Run:
 
     def track_calls(self, events: Events) -> Events:
         """Remember the calls, and emit the thoughts that are calls of a tool."""
-        if _WATCHED.isdisjoint(map(type, events)):
+        if _TRACKED.isdisjoint(map(type, events)):
             return events
-        watched: Events = []
+        tracked: Events = []
         for event in events:
-            watched.append(event)
+            tracked.append(event)
             if isinstance(event, ToolUseStart):
                 self.calls.start(event)
             elif isinstance(event, ToolUseEnd):
                 self.calls.complete(event)
-                watched += self._thought(event)
-        return watched
+                tracked += self._thought(event)
+        return tracked
 
     def _thought(self, end: ToolUseEnd) -> Events:
         call = self.calls.get(end.id or "")
