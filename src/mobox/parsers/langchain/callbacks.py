@@ -91,9 +91,6 @@ class Callbacks:
 
     # Models
 
-    def _model_start(self, line: Line) -> Events:
-        return self._enter(line)
-
     def _model_stream(self, line: Line) -> Events:
         message = as_message(line.data.get("chunk"))
         if message is None:
@@ -227,10 +224,10 @@ class Callbacks:
         return self._run.custom(line.name or None, line.data, self._scope(line))
 
     LINES: ClassVar[dict[str, Callable[[Callbacks, Line], Events]]] = {
-        "on_chat_model_start": _model_start,
+        "on_chat_model_start": _enter,
         "on_chat_model_stream": _model_stream,
         "on_chat_model_end": _model_end,
-        "on_llm_start": _model_start,
+        "on_llm_start": _enter,
         "on_llm_stream": _model_stream,
         "on_llm_end": _model_end,
         "on_tool_start": _tool_start,

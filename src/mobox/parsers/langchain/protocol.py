@@ -83,7 +83,8 @@ class Protocol:
         namespace = tuple(line.params.namespace or ())
         handle = self.LINES.get(type(line))
         if handle is None:  # a part of LangGraph's own stream, under the name of its mode
-            return self._read_part(line.params, namespace, line.__struct_config__.tag)
+            mode = line.__struct_config__.tag
+            return self._graph.read(Part(mode, line.params.data, namespace, line.params.interrupts))
         return handle(self, line.params, namespace)
 
     # Messages
@@ -237,9 +238,6 @@ class Protocol:
         if namespace:
             return [StepEnd(id="/".join(namespace), scope=scope, status=status)]
         return [Error(message=data.error or "The graph failed.")] if status == "error" else []
-
-    def _read_part(self, params: lines.StateParams, namespace: Namespace, mode: str) -> Events:
-        return self._graph.read(Part(mode, params.data, namespace, params.interrupts))
 
     def _read_input(self, params: lines.InputParams, namespace: Namespace) -> Events:
         interrupt = {"id": params.data.interrupt_id, "value": params.data.payload}
