@@ -19,8 +19,7 @@ NAMES = [
 ]
 WHOLE = {
     "mobox.server.authentication": ("Principal",),
-    "mobox.server.session_index": ("SessionIndex",),
-    "mobox.settings": ("Settings",),
+    "mobox.server.settings": ("Settings",),
     "mobox.turn": ("Answer", "HistoryMessage", "PromptText", "Request", "Turn", "UserMessage"),
     "mobox.waiting": ("waits_after",),
 }

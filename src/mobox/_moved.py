@@ -68,8 +68,7 @@ MOVED: dict[str, str | dict[str, tuple[str, str]]] = {
         "without_secrets": (PARSING, "split_encrypted"),
     },
     "mobox.server.authentication": "mobox.server.auth.authentication",
-    "mobox.settings": "mobox.settings",
-    "mobox.server.session_index": "mobox.server.session_index",
+    "mobox.server.settings": "mobox.settings",
     "mobox.transcript": {"fold": (FORMATTING, "build_message")},
     "mobox.turn": "mobox.events.turn",
     "mobox.usage": {

@@ -75,12 +75,12 @@ def ending(reason: str | None = "end_turn", **about: Any) -> Lines:
 
 
 def fed(*lines: Any, prefix: str = "") -> Events:
-    """What a parser says to these lines, before the source ends."""
+    """The events of these lines, before the source ends."""
     parser = get_parser("claude", prefix)
     return [event for line in lines for event in parser.feed(line)]
 
 
-def told(*lines: Line) -> Events:
+def parse(*lines: Line) -> Events:
     """What the blocks of one message mean."""
     return fed(message("m"), *lines)[2:]
 
@@ -267,12 +267,12 @@ BLOCKS: list[tuple[str, Lines, Events]] = [
     ("lines", "expected"), [row[1:] for row in BLOCKS], ids=[row[0] for row in BLOCKS]
 )
 def test_a_block_is(lines: Lines, expected: Events) -> None:
-    assert told(*lines) == expected
+    assert parse(*lines) == expected
 
 
 def test_a_fallback_to_another_model_is_a_status() -> None:
     block = {"from": {"model": "opus"}, "to": {"model": "sonnet"}, "trigger": {"type": "refusal"}}
-    [status] = told(start(0, "fallback", **block), stop(0))
+    [status] = parse(start(0, "fallback", **block), stop(0))
     assert isinstance(status, Status)
     assert (status.kind, status.message) == ("fallback", "opus declined; sonnet continues")
     assert status.provider == {"anthropic": {"fallback": {"type": "fallback", **block}}}
@@ -292,7 +292,7 @@ def test_a_fallback_to_another_model_is_a_status() -> None:
     ],
 )
 def test_a_tool_of_the_provider_is_of_a_kind(name: str, kind: Any) -> None:
-    assert told(start(0, "server_tool_use", id="t", name=name, input={})) == [
+    assert parse(start(0, "server_tool_use", id="t", name=name, input={})) == [
         ToolUseStart(id="t", name=name, kind=kind, server=True)
     ]
 
@@ -382,7 +382,7 @@ RESULTS: list[tuple[str, Line, ToolResult, Events]] = [
 )
 def test_a_result_is(line: Line, expected: ToolResult, findings: Events) -> None:
     ended = ToolUseEnd(id="t", input={})
-    assert told(*CALL, line, stop(1)) == [CALLED, ended, expected, *findings]
+    assert parse(*CALL, line, stop(1)) == [CALLED, ended, expected, *findings]
 
 
 def test_a_result_may_come_in_another_message_than_its_call() -> None:
@@ -396,7 +396,7 @@ def test_a_result_may_come_in_another_message_than_its_call() -> None:
 
 
 def test_result_without_call_creates_its_call() -> None:
-    assert told(result("web_search_tool_result", []), stop(1)) == [
+    assert parse(result("web_search_tool_result", []), stop(1)) == [
         CALLED,
         ToolUseEnd(id="t", input={}),
         ToolResult(id="t", output=[]),
@@ -438,7 +438,7 @@ CITATIONS: list[tuple[str, Line, Source]] = [
 def test_a_citation_is_a_source_of_its_text(kind: str, about: Line, expected: Source) -> None:
     citation = {"type": kind, "cited_text": "words", **about}
     lines = [start(0, "text", text=""), delta(0, "citations_delta", citation=citation)]
-    [source] = told(*lines)[1:]
+    [source] = parse(*lines)[1:]
     assert isinstance(source, Source)
     assert (source.id, source.cited_text) == ("m:0", "words")
     assert source.location["type"] == kind
@@ -495,7 +495,7 @@ def test_usage_keeps_what_we_have_no_name_for() -> None:
 
 
 @pytest.mark.parametrize("odd", [{"type": "char_location", "cited_text": 5}, 7], ids=str)
-def test_a_citation_that_cannot_be_read_costs_neither_the_text_nor_the_others(odd: Any) -> None:
+def test_invalid_citation_loses_neither_the_text_nor_the_others(odd: Any) -> None:
     known = {"type": "web_search_result_location", "url": "https://example.org"}
     text = start(0, "text", text="Hi", citations=[odd, known])
     events = fed(message("m"), text, stop(0))
@@ -507,7 +507,7 @@ def test_a_citation_that_cannot_be_read_costs_neither_the_text_nor_the_others(od
 @pytest.mark.parametrize(
     "usage", [{"output_tokens": "12"}, {"output_tokens": -1}, "12", [1]], ids=str
 )
-def test_usage_that_cannot_be_read_costs_neither_the_message_nor_its_end(usage: Any) -> None:
+def test_invalid_usage_loses_neither_the_message_nor_its_end(usage: Any) -> None:
     begin = message("m", output_tokens=1)
     end: Line = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage}
     later = {"type": "message_delta", "delta": {}, "usage": {"output_tokens": 9}}
@@ -540,7 +540,7 @@ def test_last_message_has_the_reason_of_the_end(native: str, reason: DoneReason)
     assert closed(*lines) == [Done(reason=reason, native=native)]
 
 
-def test_a_run_that_breaks_off_proposes_no_end() -> None:
+def test_interrupted_run_proposes_no_end() -> None:
     assert closed(message("m1"), *ending(), message("m2")) == []
     assert events_of(log_of(message("m1")))[-1] == Done(reason="truncated")
 
@@ -610,7 +610,7 @@ def test_block_without_start_is_inferred_from_its_deltas(
 
 
 def test_end_of_an_unknown_block_is_raw() -> None:
-    assert told(stop(3)) == [Raw(raw=stop(3))]
+    assert parse(stop(3)) == [Raw(raw=stop(3))]
 
 
 def test_a_tool_result_that_comes_first_is_shown() -> None:
@@ -624,17 +624,17 @@ def test_a_tool_result_that_comes_first_is_shown() -> None:
 
 def test_an_unknown_block_is_raw_with_its_deltas_and_its_stop() -> None:
     lines = [start(0, "dream", sheep=3), delta(0, "text_delta", text="zzz"), stop(0)]
-    assert told(*lines) == [Raw(raw=line) for line in lines]
+    assert parse(*lines) == [Raw(raw=line) for line in lines]
 
 
 def test_an_index_is_free_again_after_an_unknown_block() -> None:
     lines = [start(0, "dream"), stop(0), start(0, "text", text="x"), stop(0)]
-    assert told(*lines)[2:] == [Text(id="m:0", content="x"), TextEnd(id="m:0")]
+    assert parse(*lines)[2:] == [Text(id="m:0", content="x"), TextEnd(id="m:0")]
 
 
-def test_an_unknown_delta_is_raw_and_its_block_goes_on() -> None:
+def test_unknown_delta_is_raw_and_its_block_continues() -> None:
     odd = delta(0, "dream_delta", sheep=3)
-    events = told(start(0, "text", text="a"), odd, delta(0, "text_delta", text="b"), stop(0))
+    events = parse(start(0, "text", text="a"), odd, delta(0, "text_delta", text="b"), stop(0))
     assert [type(event) for event in events] == [Text, Raw, TextDelta, TextEnd]
     raw = events[1]
     assert isinstance(raw, Raw)
@@ -851,7 +851,7 @@ def test_nothing_of_a_spoiled_recording_is_lost_that_is_raw(lines: list[Any]) ->
 # Messages that are sent at once
 
 
-def begun(*content: Any, name: str = "m", **about: Any) -> Line:
+def message_start(*content: Any, name: str = "m", **about: Any) -> Line:
     """The start of a message that has its blocks already."""
     whole = {**message(name)["message"], "content": list(content), **about}
     return {"type": "message_start", "message": whole}
@@ -863,8 +863,8 @@ STOPPED: Line = {"type": "message_stop"}
 
 def test_blocks_in_the_start_of_a_message_are_emitted() -> None:
     usage = {"input_tokens": 3, "output_tokens": 2}
-    said = fed(begun(ROLL, stop_reason="tool_use", usage=usage), STOPPED)
-    assert said == [
+    events = fed(message_start(ROLL, stop_reason="tool_use", usage=usage), STOPPED)
+    assert events == [
         Start(framework="claude", model="claude"),
         StepStart(id="m", number=1),
         Usage(id="m", input=3, output=2, model="claude"),
@@ -875,21 +875,23 @@ def test_blocks_in_the_start_of_a_message_are_emitted() -> None:
 
 
 def test_stop_reason_in_the_start_of_a_message_is_how_it_ends() -> None:
-    assert closed(begun(ROLL, stop_reason="tool_use"), STOPPED) == [
+    assert closed(message_start(ROLL, stop_reason="tool_use"), STOPPED) == [
         Done(reason="tool", native="tool_use")
     ]
-    ends = fed(begun(stop_reason="stop_sequence", stop_sequence="###"), STOPPED)
+    ends = fed(message_start(stop_reason="stop_sequence", stop_sequence="###"), STOPPED)
     assert ends[-1] == StepEnd(
         id="m", reason="stop_sequence", provider={"anthropic": {"stop_sequence": "###"}}
     )
     details = {"explanation": "not allowed"}
-    refused = fed(begun(stop_reason="refusal", stop_details=details), STOPPED)
+    refused = fed(message_start(stop_reason="refusal", stop_details=details), STOPPED)
     assert Status(message="not allowed", kind="notice") in refused
 
 
 @pytest.mark.parametrize("reason", [None, 7, ["end_turn"]])
-def test_message_without_a_stop_reason_still_broke_off(reason: Any) -> None:
-    again = fed(begun({"type": "text", "text": "Hi"}, stop_reason=reason), STOPPED, message("n"))
+def test_message_without_a_stop_reason_was_interrupted(reason: Any) -> None:
+    again = fed(
+        message_start({"type": "text", "text": "Hi"}, stop_reason=reason), STOPPED, message("n")
+    )
     assert Retract(blocks=("m:0",), reason="retry") in again
 
 
@@ -901,8 +903,8 @@ def test_every_kind_of_block_may_be_in_the_start() -> None:
         "odd",
         ROLL,
     ]
-    said = fed(begun(*blocks))[2:]
-    assert said == [
+    events = fed(message_start(*blocks))[2:]
+    assert events == [
         Thinking(id="m:0", content="Hm"),
         ThinkingEnd(id="m:0", provider={"anthropic": {"signature": "sig"}}),
         Text(id="m:1", content="Yes."),
@@ -916,25 +918,27 @@ def test_every_kind_of_block_may_be_in_the_start() -> None:
 
 @pytest.mark.parametrize("content", [None, [], [{"type": "text", "text": ""}], {}])
 def test_start_without_content_emits_none(content: Any) -> None:
-    line = begun()
+    line = message_start()
     line["message"]["content"] = content
     assert len(fed(line)) == 2
 
 
 def test_content_of_a_start_may_be_a_text() -> None:
-    line = begun()
+    line = message_start()
     line["message"]["content"] = "Hi"
     assert fed(line)[2:] == [Text(id="m:0", content="Hi"), TextEnd(id="m:0")]
 
 
-def test_blocks_that_follow_those_of_the_start_go_on() -> None:
-    said = fed(begun({"type": "text", "text": "Hi"}), start(1, "text", text="there"), stop(1))
-    assert said[-2:] == [Text(id="m:1", content="there"), TextEnd(id="m:1")]
-    assert not any(isinstance(event, Retract) for event in said)
+def test_blocks_may_follow_those_of_the_start() -> None:
+    events = fed(
+        message_start({"type": "text", "text": "Hi"}), start(1, "text", text="there"), stop(1)
+    )
+    assert events[-2:] == [Text(id="m:1", content="there"), TextEnd(id="m:1")]
+    assert not any(isinstance(event, Retract) for event in events)
 
 
 def test_block_of_the_start_streamed_again_is_emitted_once() -> None:
-    given = begun({"type": "text", "text": "Hi"}, ROLL)
+    given = message_start({"type": "text", "text": "Hi"}, ROLL)
     log = log_of(given, start(0, "text", text=""), delta(0, "text_delta", text="Hi"), stop(0))
     assert Retract(blocks=("m:0",), reason="retry") in events_of(log)
     assert [event.id for event in events_of(log) if isinstance(event, ToolUseStart)] == ["t"]
@@ -943,4 +947,4 @@ def test_block_of_the_start_streamed_again_is_emitted_once() -> None:
 def test_plan_in_the_start_of_a_message_is_emitted() -> None:
     todos = [{"content": "A", "status": "pending", "activeForm": "Doing A"}]
     write = {"type": "tool_use", "id": "t", "name": "TodoWrite", "input": {"todos": todos}}
-    assert any(event.type == "todo_create" for event in fed(begun(write)))
+    assert any(event.type == "todo_create" for event in fed(message_start(write)))

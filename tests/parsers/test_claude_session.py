@@ -138,9 +138,9 @@ def result(**about: Any) -> Line:
     return {"type": "result", "subtype": "success", "is_error": False, **about}
 
 
-def asks(request_id: str, tool_id: str | None, name: str = "Bash", **about: Any) -> Line:
-    asked = {"subtype": "can_use_tool", "tool_name": name, "tool_use_id": tool_id, **about}
-    return {"type": "control_request", "request_id": request_id, "request": asked}
+def can_use_tool(request_id: str, tool_id: str | None, name: str = "Bash", **about: Any) -> Line:
+    request = {"subtype": "can_use_tool", "tool_name": name, "tool_use_id": tool_id, **about}
+    return {"type": "control_request", "request_id": request_id, "request": request}
 
 
 def started(task_id: str, tool_id: str | None = None, **about: Any) -> Line:
@@ -151,17 +151,17 @@ def notified(task_id: str, status: str | None = "completed", **about: Any) -> Li
     return system("task_notification", task_id=task_id, status=status, **about)
 
 
-# What the parser says
+# What the parser emits
 
 
 def fed(*lines: Any, prefix: str = "") -> Events:
-    """What a parser says to these lines, before the source ends."""
+    """The events of these lines, before the source ends."""
     parser = get_parser("claude", prefix)
     return [event for line in lines for event in parser.feed(line)]
 
 
 def last_of(*lines: Any) -> Events:
-    """What a parser says to the last of these lines."""
+    """The events of the last of these lines."""
     parser = get_parser("claude")
     for line in lines[:-1]:
         parser.feed(line)
@@ -190,8 +190,8 @@ def answers(log: Events) -> list[str]:
     texts: dict[str | None, str] = {}
     for event in log:
         if isinstance(event, Text | TextDelta) and not event.scope and event.id not in gone:
-            said = event.content if isinstance(event, Text) else event.delta
-            texts[event.id] = texts.get(event.id, "") + said
+            piece = event.content if isinstance(event, Text) else event.delta
+            texts[event.id] = texts.get(event.id, "") + piece
     return list(texts.values())
 
 
@@ -199,7 +199,7 @@ def of_type(events: Sequence[StreamEvent], *types: type[StreamEvent]) -> Events:
     return [event for event in events if isinstance(event, types)]
 
 
-# Blocks are told once, streamed or whole
+# Blocks are emitted once, streamed or whole
 
 
 def test_block_streamed_and_repeated_whole_is_emitted_once() -> None:
@@ -271,8 +271,8 @@ def test_the_input_of_a_tool_is_complete_before_its_block_stops() -> None:
 
 
 def test_a_result_may_come_before_the_block_of_its_call_stops() -> None:
-    told = [whole("m", tool("ls", "t", path=".")), user(output("t", "a.txt"))]
-    log = log_of(*CALLING, *told, *streamed(stopped(0), *ending("tool_use")), result())
+    emitted = [whole("m", tool("ls", "t", path=".")), user(output("t", "a.txt"))]
+    log = log_of(*CALLING, *emitted, *streamed(stopped(0), *ending("tool_use")), result())
     assert of_type(log, ToolUseStart, ToolUseDelta, ToolUseEnd, ToolResult, Raw) == [
         ToolUseStart(id="t", name="ls"),
         ToolUseDelta(id="t", delta='{"path":'),
@@ -293,7 +293,7 @@ def broken(name: str, *pieces: str) -> Lines:
     return message(name, *pieces, reason=None)
 
 
-def test_a_message_that_broke_off_is_taken_back_when_another_follows() -> None:
+def test_interrupted_message_is_retracted_when_another_follows() -> None:
     tries = streamed(begin("m1"), *text_block(0, "Once"), *text_block(1, "upon"), *ending(None))
     assert last_of(*tries, *streamed(begin("m2"))) == [
         Retract(blocks=("m1:0", "m1:1"), reason="retry"),
@@ -301,7 +301,7 @@ def test_a_message_that_broke_off_is_taken_back_when_another_follows() -> None:
     ]
 
 
-def test_a_message_may_break_off_twice_in_a_row() -> None:
+def test_a_message_may_be_interrupted_twice_in_a_row() -> None:
     retry = system("api_retry", attempt=1, max_retries=10, error="overloaded")
     log = log_of(*broken("m1", "O"), retry, *broken("m2", "On"), *message("m3", "Once."), result())
     assert of_type(log, Retract) == [
@@ -323,9 +323,9 @@ def test_a_message_that_was_interrupted_stays() -> None:
     assert answers(log) == ["Once", "Again."]
 
 
-def test_a_tool_that_has_its_result_is_not_taken_back() -> None:
-    told = [whole("m", tool("ls", "t", path=".")), user(output("t"))]
-    lines = [*CALLING, *told, *streamed(stopped(0), *text_block(1, "So"), *ending(None))]
+def test_a_tool_that_has_its_result_is_not_retracted() -> None:
+    emitted = [whole("m", tool("ls", "t", path=".")), user(output("t"))]
+    lines = [*CALLING, *emitted, *streamed(stopped(0), *text_block(1, "So"), *ending(None))]
     assert of_type(log_of(*lines, *message("m2", "So.")), Retract) == [
         Retract(blocks=("m:1",), reason="retry")
     ]
@@ -348,7 +348,7 @@ def test_error_without_message_has_a_text(about: Line) -> None:
     assert error == Error(message="The model failed.", code=about.get("error"))
 
 
-def test_the_error_of_a_subagent_is_its_own_affair() -> None:
+def test_error_of_a_subagent_does_not_end_the_run() -> None:
     failed = synthetic("No", error="unknown", parent_tool_use_id="t")
     log = log_of(AGENT, failed, result(is_error=True, errors=["Broke."]))
     assert of_type(log, Error) == [
@@ -385,7 +385,7 @@ ENDS: list[tuple[str, Line, str | None, DoneReason, str | None]] = [
         "max_turns",
     ),
     (
-        "interrupted while it spoke",
+        "interrupted during its answer",
         {"is_error": True, "subtype": "error_x", "terminal_reason": "aborted_streaming"},
         None,
         "interrupted",
@@ -428,8 +428,8 @@ ENDS: list[tuple[str, Line, str | None, DoneReason, str | None]] = [
     ("about", "error", "reason", "native"), [row[1:] for row in ENDS], ids=[row[0] for row in ENDS]
 )
 def test_a_run_ends(about: Line, error: str | None, reason: DoneReason, native: str | None) -> None:
-    told = [synthetic("API Error", error=error)] if error else []
-    assert log_of(INIT, *told, result(**about))[-1] == Done(reason=reason, native=native)
+    emitted = [synthetic("API Error", error=error)] if error else []
+    assert log_of(INIT, *emitted, result(**about))[-1] == Done(reason=reason, native=native)
 
 
 FAILURES: list[tuple[Line, str]] = [
@@ -472,16 +472,16 @@ def test_a_result_is_not_the_end() -> None:
 
 
 @pytest.mark.parametrize("line", [streamed(begin("m2"))[0], whole("m2", text("Wh"))])
-def test_a_turn_that_breaks_off_after_a_result_is_truncated(line: Line) -> None:
+def test_turn_interrupted_after_a_result_is_truncated(line: Line) -> None:
     assert closed(INIT, *message("m1", "Wait."), result(), line) == []
     assert log_of(INIT, *message("m1", "Wait."), result(), line)[-1] == Done(reason="truncated")
 
 
-def test_run_broken_off_after_an_idle_session_is_truncated() -> None:
+def test_run_interrupted_after_an_idle_session_is_truncated() -> None:
     idle = system("session_state_changed", state="idle")
-    begun = [INIT, *message("m1", "Wait."), result(), idle]
-    assert log_of(*begun)[-1] == Done(reason="stop", native="end_turn")
-    assert log_of(*begun, whole("m2", text("Wh")))[-1] == Done(reason="truncated")
+    lines = [INIT, *message("m1", "Wait."), result(), idle]
+    assert log_of(*lines)[-1] == Done(reason="stop", native="end_turn")
+    assert log_of(*lines, whole("m2", text("Wh")))[-1] == Done(reason="truncated")
 
 
 def test_a_session_without_a_result_is_truncated() -> None:
@@ -515,7 +515,7 @@ USE: Line = {
 }
 
 
-def test_the_use_of_the_run_is_what_its_models_used() -> None:
+def test_usage_of_the_run_is_that_of_its_models() -> None:
     [usage, _] = fed(result(modelUsage={"claude": USE}, total_cost_usd=0.5))
     assert usage == Usage(
         per="run",
@@ -579,17 +579,17 @@ def test_usage_of_results_is_the_sum_over_their_turns() -> None:
 
 def test_usage_of_a_result_has_that_of_subagents_beside_it() -> None:
     spawns = whole("m", tool("Task", "t", prompt="go"))
-    said = whole("n", text("I am the subagent"), parent="t")
-    said["message"]["usage"] = {"input_tokens": 3, "output_tokens": 4}
-    usage = usages_in(spawns, said, said, result(usage=SPENT))[-1]
+    line = whole("n", text("I am the subagent"), parent="t")
+    line["message"]["usage"] = {"input_tokens": 3, "output_tokens": 4}
+    usage = usages_in(spawns, line, line, result(usage=SPENT))[-1]
     assert (usage.per, usage.input, usage.output) == ("run", 13, 24)
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"input_tokens": 0, "output_tokens": 0}])
 def test_result_that_counted_nothing_leaves_what_messages_used(usage: Any) -> None:
-    said = whole("m", text("x"))
-    said["message"]["usage"] = {"input_tokens": 3, "output_tokens": 4}
-    assert {used.per for used in usages_in(said, result(usage=usage))} == {"call"}
+    line = whole("m", text("x"))
+    line["message"]["usage"] = {"input_tokens": 3, "output_tokens": 4}
+    assert {used.per for used in usages_in(line, result(usage=usage))} == {"call"}
 
 
 def test_usage_that_cannot_be_read_is_raw() -> None:
@@ -601,7 +601,7 @@ def test_usage_that_cannot_be_read_is_raw() -> None:
 # Subagents
 
 AGENT = whole("m", tool("Agent", "t", subagent_type="researcher", prompt="Look."))
-BEGUN = SubagentStart(id="t", agent="researcher", task="Look.")
+SUBAGENT_STARTED = SubagentStart(id="t", agent="researcher", task="Look.")
 RESEARCHER = started(
     "task", "t", task_type="local_agent", subagent_type="researcher", prompt="Look."
 )
@@ -613,7 +613,7 @@ def test_the_lines_of_a_subagent_are_in_its_scope() -> None:
         user(output("u", "a.txt"), parent="t"),
     ]
     assert fed(AGENT, RESEARCHER, *nested)[3:] == [
-        BEGUN,
+        SUBAGENT_STARTED,
         StepStart(id="n", scope=("t",), number=1),
         Text(id="n:0", scope=("t",), content="Hm."),
         TextEnd(id="n:0", scope=("t",)),
@@ -638,16 +638,19 @@ def test_a_subagent_of_a_subagent_is_in_the_scope_of_both() -> None:
 
 def test_subagent_that_emits_before_its_announcement_starts_once() -> None:
     words = whole("n", text("Hm."), parent="t")
-    assert fed(AGENT, words)[3] == BEGUN
-    assert of_type(fed(AGENT, words, RESEARCHER, words), SubagentStart) == [BEGUN]
+    assert fed(AGENT, words)[3] == SUBAGENT_STARTED
+    assert of_type(fed(AGENT, words, RESEARCHER, words), SubagentStart) == [SUBAGENT_STARTED]
     prompt = user(text("Look."), parent="t")
-    assert last_of(AGENT, prompt) == [BEGUN, Raw(scope=("t",), raw=prompt, source=NOT_SHOWN)]
+    assert last_of(AGENT, prompt) == [
+        SUBAGENT_STARTED,
+        Raw(scope=("t",), raw=prompt, source=NOT_SHOWN),
+    ]
 
 
 def test_subagent_with_an_empty_call_is_an_agent() -> None:
     call = whole("m", tool("Task", "t", subagent_type=7, prompt=None))
-    begun = last_of(call, whole("n", parent="t"))[0]
-    assert begun == SubagentStart(id="t", agent="agent")
+    start = last_of(call, whole("n", parent="t"))[0]
+    assert start == SubagentStart(id="t", agent="agent")
 
 
 @pytest.mark.parametrize(("failed", "status"), [(False, "ok"), (True, "error")])
@@ -663,7 +666,7 @@ def test_a_subagent_in_the_background_outlives_the_result_of_its_call() -> None:
     late = whole("n", text("Late."), parent="t")
     lines = [AGENT, began, user(output("t", "launched")), *message("m2", "Wait."), result(), late]
     log = log_of(*lines, notified("task", summary="Found."), *message("m3", "Done."), result())
-    assert replace(BEGUN, background=True) in log
+    assert replace(SUBAGENT_STARTED, background=True) in log
     end = SubagentEnd(id="t", agent="researcher", summary="Found.")
     assert log.index(Text(id="n:0", scope=("t",), content="Late.")) < log.index(end)
     assert answers(log) == ["Wait.", "Done."]
@@ -782,10 +785,13 @@ def test_todo_write_emits_the_whole_plan_and_the_changes() -> None:
         [("cook", "completed"), ("eat", "completed"), ("rest", "pending")],
     ]
     lines = [line for number, stage in enumerate(stages) for line in writes(number, *stage)]
-    told = of_type(log_of(*lines, result()), TodoCreate, TodoUpdate, TodoDone)
-    assert [type(event) for event in told] == [TodoCreate, TodoUpdate, TodoDone, TodoDone]
-    assert [contents(event) for event in told] == stages
-    assert [(e.item, e.index) for e in told if isinstance(e, TodoDone)] == [("cook", 0), ("eat", 1)]
+    emitted = of_type(log_of(*lines, result()), TodoCreate, TodoUpdate, TodoDone)
+    assert [type(event) for event in emitted] == [TodoCreate, TodoUpdate, TodoDone, TodoDone]
+    assert [contents(event) for event in emitted] == stages
+    assert [(e.item, e.index) for e in emitted if isinstance(e, TodoDone)] == [
+        ("cook", 0),
+        ("eat", 1),
+    ]
 
 
 def test_the_plan_keeps_what_an_item_is_called_while_it_is_done() -> None:
@@ -798,8 +804,8 @@ def test_the_plan_of_a_subagent_is_not_that_of_the_root() -> None:
     nested = [{**line, "parent_tool_use_id": "a"} for line in writes(2, ("chop", "pending"))]
     again = writes(3, ("eat", "completed"))
     lines = [*writes(1, ("eat", "pending")), spawn, *nested, *again]
-    told = of_type(log_of(*lines, result()), TodoCreate, TodoUpdate, TodoDone)
-    assert [(event.type, event.scope, contents(event)) for event in told] == [
+    emitted = of_type(log_of(*lines, result()), TodoCreate, TodoUpdate, TodoDone)
+    assert [(event.type, event.scope, contents(event)) for event in emitted] == [
         (EventType.TODO_CREATE, (), [("eat", "pending")]),
         (EventType.TODO_CREATE, ("a",), [("chop", "pending")]),
         (EventType.TODO_DONE, (), [("eat", "completed")]),
@@ -823,7 +829,7 @@ def test_a_todo_write_that_fails_plans_nothing() -> None:
     assert of_type(fed(*writes(1, ("cook", "pending"), failed=True)), TodoCreate) == []
 
 
-def test_the_result_of_a_todo_write_knows_better_than_its_input() -> None:
+def test_result_of_a_todo_write_takes_precedence_over_its_input() -> None:
     call = whole("m", tool("TodoWrite", "t", todos=[todo("cook", "pending")]))
     kept = {"oldTodos": [], "newTodos": [todo("bake", "dreaming")]}
     [created] = of_type(fed(call, user(output("t"), tool_use_result=kept)), TodoCreate)
@@ -849,18 +855,18 @@ def test_tasks_that_are_created_and_updated_are_a_plan() -> None:
     update = task(3, "TaskUpdate", {"success": True}, taskId="1", status="in_progress")
     rename = task(4, "TaskUpdate", None, taskId="2", subject="dine", activeForm="dining")
     finish = task(5, "TaskUpdate", None, taskId="1", status="completed")
-    told = planned(*COOK, *EAT, *update, *rename, *finish)
-    assert [type(event) for event in told] == [
+    emitted = planned(*COOK, *EAT, *update, *rename, *finish)
+    assert [type(event) for event in emitted] == [
         TodoCreate,
         TodoUpdate,
         TodoUpdate,
         TodoUpdate,
         TodoDone,
     ]
-    assert told[1] == TodoUpdate(
+    assert emitted[1] == TodoUpdate(
         items=(TodoItem(content="cook"), TodoItem(content="eat", active_form="eating"))
     )
-    assert told[4] == TodoDone(
+    assert emitted[4] == TodoDone(
         items=(
             TodoItem(content="cook", status="completed"),
             TodoItem(content="dine", active_form="dining"),
@@ -880,8 +886,8 @@ def test_a_list_of_tasks_adds_what_was_not_known() -> None:
         {"id": "1", "subject": "boil", "status": "completed"},
         {"id": "7", "subject": "rest", "status": "in_progress"},
     ]
-    told = planned(*COOK, *task(3, "TaskList", {"tasks": listed}))
-    assert contents(told[-1]) == [("cook", "pending"), ("rest", "in_progress")]
+    emitted = planned(*COOK, *task(3, "TaskList", {"tasks": listed}))
+    assert contents(emitted[-1]) == [("cook", "pending"), ("rest", "in_progress")]
 
 
 NO_PLANS = [
@@ -908,31 +914,31 @@ APPROVE = InputRequest(id="r", tool_call_id="t")
 
 def test_a_request_while_nothing_is_streamed_pauses_at_once() -> None:
     rules = [{"type": "addRules"}]
-    asked = asks("r", "t", description="Delete x", permission_suggestions=rules)
-    assert last_of(NEEDS, asked) == [
+    request = can_use_tool("r", "t", description="Delete x", permission_suggestions=rules)
+    assert last_of(NEEDS, request) == [
         replace(APPROVE, prompt="Delete x", options=rules),
         Paused(request_ids=("r",)),
     ]
 
 
 def test_a_request_in_a_message_that_streams_pauses_when_it_stops() -> None:
-    told = whole("m", tool("ls", "t", path="."))
-    lines = [*CALLING, told]
-    assert last_of(*lines, asks("r", "t")) == [APPROVE]
+    emitted = whole("m", tool("ls", "t", path="."))
+    lines = [*CALLING, emitted]
+    assert last_of(*lines, can_use_tool("r", "t")) == [APPROVE]
     rest = streamed(stopped(0), *text_block(1, "Well?"), *ending("tool_use"))
-    assert last_of(*lines, asks("r", "t"), *rest) == [
+    assert last_of(*lines, can_use_tool("r", "t"), *rest) == [
         StepEnd(id="m", reason="tool_use"),
         Paused(request_ids=("r",)),
     ]
 
 
 def test_request_waits_for_the_input_of_its_call() -> None:
-    told = whole("m", tool("ls", "t", path="."))
-    assert last_of(*CALLING, asks("r", "t")) == []
+    emitted = whole("m", tool("ls", "t", path="."))
+    assert last_of(*CALLING, can_use_tool("r", "t")) == []
     end = ToolUseEnd(id="t", input={"path": "."})
-    assert last_of(*CALLING, asks("r", "t"), told) == [end, APPROVE]
+    assert last_of(*CALLING, can_use_tool("r", "t"), emitted) == [end, APPROVE]
     stop = streamed({"type": "message_stop"})
-    assert last_of(*CALLING, asks("r", "t"), *stop)[:2] == [
+    assert last_of(*CALLING, can_use_tool("r", "t"), *stop)[:2] == [
         ToolUseEnd(id="t", invalid='{"path":'),
         APPROVE,
     ]
@@ -940,85 +946,89 @@ def test_request_waits_for_the_input_of_its_call() -> None:
 
 def test_several_requests_may_be_pending() -> None:
     both = whole("m", tool("Bash", "t"), tool("Bash", "u"))
-    assert last_of(both, asks("r", "t"), asks("q", "u"))[-1] == Paused(request_ids=("r", "q"))
+    assert last_of(both, can_use_tool("r", "t"), can_use_tool("q", "u"))[-1] == Paused(
+        request_ids=("r", "q")
+    )
     answered = user(output("t"))
     third = whole("m", tool("Bash", "v"))
-    lines = [both, asks("r", "t"), asks("q", "u"), answered, third]
-    assert last_of(*lines, asks("p", "v"))[-1] == Paused(request_ids=("q", "p"))
+    lines = [both, can_use_tool("r", "t"), can_use_tool("q", "u"), answered, third]
+    assert last_of(*lines, can_use_tool("p", "v"))[-1] == Paused(request_ids=("q", "p"))
 
 
-def test_a_run_that_waits_at_its_end_goes_on_waiting() -> None:
-    log = log_of(INIT, NEEDS, asks("r", "t"))
+def test_run_that_waits_at_its_end_is_paused() -> None:
+    log = log_of(INIT, NEEDS, can_use_tool("r", "t"))
     assert log[-1] == Paused(request_ids=("r",))
     assert of_type(log, Done, Paused) == log[-1:]
 
 
 PENDING = {
-    "in the middle of a message": [*CALLING, whole("m", tool("ls", "t")), asks("r", "t")],
-    "before its input was told": [*CALLING, asks("r", "t")],
-    "of a call that was only announced": [*CALLING[:2], asks("r", "t")],
+    "in the middle of a message": [*CALLING, whole("m", tool("ls", "t")), can_use_tool("r", "t")],
+    "before its input is complete": [*CALLING, can_use_tool("r", "t")],
+    "of a call that was only announced": [*CALLING[:2], can_use_tool("r", "t")],
     "while a task ends": [
         started("b"),
         NEEDS,
-        asks("r", "t"),
+        can_use_tool("r", "t"),
         system("task_updated", task_id="b", patch={"status": "failed"}),
     ],
     "of a subagent that goes on": [
         NEEDS,
-        asks("r", "t"),
+        can_use_tool("r", "t"),
         whole("n", text("Hm."), parent="u"),
     ],
-    "after a result": [*message("m1", "Hi"), result(), NEEDS, asks("r", "t")],
+    "after a result": [*message("m1", "Hi"), result(), NEEDS, can_use_tool("r", "t")],
 }
 
 
 @pytest.mark.parametrize("lines", PENDING.values(), ids=PENDING)
 def test_a_run_with_an_open_request_waits_however_it_is_cut_off(lines: Lines) -> None:
     log = log_of(*lines)
-    said = [event for event in log if event.type not in LETS_WAIT]
-    assert said[-1] == Paused(request_ids=("r",))
+    events = [event for event in log if event.type not in LETS_WAIT]
+    assert events[-1] == Paused(request_ids=("r",))
     request = next(number for number, event in enumerate(log) if event == APPROVE)
     assert any(isinstance(event, ToolUseEnd) and event.id == "t" for event in log[:request])
     assert of_type(log, Raw) == []
 
 
 def test_a_request_is_over_when_its_call_has_a_result() -> None:
-    lines = [NEEDS, asks("r", "t"), user(output("t"))]
+    lines = [NEEDS, can_use_tool("r", "t"), user(output("t"))]
     assert log_of(*lines)[-1] == Done(reason="truncated")
     assert of_type(fed(*lines, *message("m2", "Done.")), Paused) == [Paused(request_ids=("r",))]
 
 
 def test_a_request_that_names_no_call_is_over_with_the_next_result() -> None:
-    lines = [NEEDS, asks("r", None), user(output("t")), *message("m2", "Done.")]
+    lines = [NEEDS, can_use_tool("r", None), user(output("t")), *message("m2", "Done.")]
     assert of_type(fed(*lines), Paused) == [Paused(request_ids=("r",))]
 
 
 def test_a_request_is_over_when_the_turn_is() -> None:
-    assert log_of(NEEDS, asks("r", "t"), result())[-1] == Done(reason="stop", native="end_turn")
-    held = log_of(*CALLING, asks("r", "t"), result())
+    assert log_of(NEEDS, can_use_tool("r", "t"), result())[-1] == Done(
+        reason="stop", native="end_turn"
+    )
+    held = log_of(*CALLING, can_use_tool("r", "t"), result())
     assert of_type(held, InputRequest, Paused) == []
 
 
-def test_a_request_that_is_taken_back_is_cancelled() -> None:
+def test_withdrawn_request_is_cancelled() -> None:
     cancel = {"type": "control_cancel_request", "request_id": "r"}
     cancelled = InputResponse(id="r", decision="cancelled")
-    assert last_of(NEEDS, asks("r", "t"), cancel) == [cancelled]
-    assert log_of(NEEDS, asks("r", "t"), cancel)[-1] == Done(reason="truncated")
-    assert last_of(*CALLING, asks("r", "t"), cancel) == [Raw(raw=cancel)]  # nobody was asked
+    assert last_of(NEEDS, can_use_tool("r", "t"), cancel) == [cancelled]
+    assert log_of(NEEDS, can_use_tool("r", "t"), cancel)[-1] == Done(reason="truncated")
+    assert last_of(*CALLING, can_use_tool("r", "t"), cancel) == [Raw(raw=cancel)]  # not emitted yet
     assert fed(cancel) == [Raw(raw=cancel)]
-    assert last_of(NEEDS, asks("r", "t"), cancel, cancel) == [Raw(raw=cancel)]
+    assert last_of(NEEDS, can_use_tool("r", "t"), cancel, cancel) == [Raw(raw=cancel)]
 
 
 def test_a_request_of_a_subagent_is_in_its_scope() -> None:
     nested = whole("n", tool("Bash", "u"), parent="t")
-    request = last_of(AGENT, nested, asks("r", "u"))[0]
+    request = last_of(AGENT, nested, can_use_tool("r", "u"))[0]
     assert request == InputRequest(id="r", scope=("t",), tool_call_id="u")
 
 
-def test_a_question_brings_its_answers_along() -> None:
+def test_question_has_its_options() -> None:
     questions = {"questions": [{"question": "Tea?", "options": [{"label": "Yes"}]}]}
     call = whole("m", tool("AskUserQuestion", "t", **questions))
-    assert last_of(call, asks("r", "t", "AskUserQuestion", input=questions)) == [
+    assert last_of(call, can_use_tool("r", "t", "AskUserQuestion", input=questions)) == [
         InputRequest(id="r", kind="question", tool_call_id="t", options=questions),
         Paused(request_ids=("r",)),
     ]
@@ -1058,8 +1068,8 @@ def test_image_is_a_file_emitted_once() -> None:
 
 
 def test_a_document_is_a_file_too() -> None:
-    told, shown = last_of(NEEDS, user(output("t", [PDF])))
-    assert told == ToolResult(
+    emitted, shown = last_of(NEEDS, user(output("t", [PDF])))
+    assert emitted == ToolResult(
         id="t", output=[{"type": "document", "media_type": "application/pdf"}]
     )
     assert shown == File(id="t", media_type="application/pdf", base64="aGk=")
@@ -1086,7 +1096,7 @@ def test_denied_tool_is_marked_as_denied() -> None:
 
 
 @pytest.mark.parametrize("odd", [{"type": "tool_result"}, 7], ids=str)
-def test_a_result_that_cannot_be_read_does_not_cost_the_others(odd: Any) -> None:
+def test_invalid_result_does_not_lose_the_others(odd: Any) -> None:
     line = user(odd, output("t"))
     assert fed(line) == [ToolResult(id="t", output="done"), Raw(raw=line)]
 
@@ -1149,7 +1159,7 @@ def test_several_results_in_a_line_are_emitted_in_order() -> None:
     ]
 
 
-# What the program tells the model
+# What the program sends to the model
 
 WORDS: list[Line] = [
     user(text("[Request interrupted by user]")),
@@ -1164,7 +1174,7 @@ def test_messages_of_the_program_to_the_model_are_raw(line: Line) -> None:
     assert fed(line) == [Raw(raw=line, source=NOT_SHOWN)]
 
 
-def test_words_beside_a_result_are_raw_too() -> None:
+def test_text_beside_a_result_is_raw_too() -> None:
     line = user(output("t"), text("<reminder>"))
     assert last_of(NEEDS, line) == [ToolResult(id="t", output="done"), Raw(raw=line)]
 
@@ -1172,7 +1182,7 @@ def test_words_beside_a_result_are_raw_too() -> None:
 # The session itself
 
 
-def test_the_session_begins_once_and_goes_on() -> None:
+def test_session_starts_once() -> None:
     assert fed(INIT, INIT) == [
         Start(framework="claude", model="claude", session_id="s"),
         Status(message="The session goes on"),
@@ -1343,7 +1353,7 @@ def value_at(value: Any, path: tuple[Any, ...]) -> Any:
 
 
 @pytest.mark.parametrize("usage", [{"claude": {"inputTokens": -1}}, {"claude": 7}, 7], ids=str)
-def test_a_total_that_cannot_be_read_does_not_cost_the_end(usage: Any) -> None:
+def test_invalid_total_does_not_lose_the_end(usage: Any) -> None:
     parser = get_parser("claude")
     [raw, ended] = parser.feed(result(result="42", modelUsage=usage))
     assert isinstance(raw, Raw)
@@ -1353,7 +1363,15 @@ def test_a_total_that_cannot_be_read_does_not_cost_the_end(usage: Any) -> None:
 
 
 EVERY_LINE: Lines = [
-    *(INIT, AGENT, RESEARCHER, NEEDS, asks("r", "t", description="x"), BOUNDARY, COMPACTING),
+    *(
+        INIT,
+        AGENT,
+        RESEARCHER,
+        NEEDS,
+        can_use_tool("r", "t", description="x"),
+        BOUNDARY,
+        COMPACTING,
+    ),
     *(user(output("t", [PNG]), tool_use_result={"file": {"base64": ""}}), notified("task")),
     *(line for line, _ in STATUSES),
     *(*COOK, *writes(2, ("cook", "completed")), synthetic("No", error="x")),
@@ -1425,9 +1443,9 @@ def test_a_recording_is_understood_to_its_end(name: str) -> None:
 @each_recording
 def test_last_answer_of_a_recording_equals_its_result(name: str) -> None:
     log = recorded(f"agent_{name}")
-    said = [event for event in log if isinstance(event, Result) and not event.is_error]
-    for results in said[-1:]:
-        assert results.text in (answers(log)[-1], "")
+    results = [event for event in log if isinstance(event, Result) and not event.is_error]
+    for last in results[-1:]:
+        assert last.text in (answers(log)[-1], "")
 
 
 @each_recording

@@ -224,8 +224,8 @@ MAPPING: list[tuple[str, dict[str, Any], EventType]] = [
 
 
 def test_the_lines_are_those_of_the_documents_tables() -> None:
-    told = [(kind, data, feed(line(kind, **data))[0].type) for kind, data, _ in MAPPING]
-    assert told == MAPPING
+    emitted = [(kind, data, feed(line(kind, **data))[0].type) for kind, data, _ in MAPPING]
+    assert emitted == MAPPING
     assert {kind for kind, _, _ in MAPPING} == LINES.keys()
 
 
@@ -313,7 +313,7 @@ RULES: list[tuple[str, list[dict[str, Any]], Events]] = [
         [ToolUseStart(id="c", name="a"), ToolUseEnd(id="c", input={})],
     ),
     (
-        "and what it says otherwise is kept",
+        "and its other fields are kept",
         [
             line("tool_call_start", id="c", name="a"),
             line("tool_use", id="c", name="b", kind="code"),
@@ -332,7 +332,7 @@ RULES: list[tuple[str, list[dict[str, Any]], Events]] = [
         ],
     ),
     (
-        "a plan is told however its call began",
+        "a plan is emitted however its call started",
         [
             line("tool_call_start", id="c", name="write_todos"),
             line("tool_use", id="c", name="write_todos", input={"todos": [{"content": "x"}]}),
@@ -344,7 +344,7 @@ RULES: list[tuple[str, list[dict[str, Any]], Events]] = [
         ],
     ),
     (
-        "and so is a thought, of whoever thinks it",
+        "and so is a thought, in the scope of its call",
         [
             line("tool_call_start", id="c", name="think_tool", scope=["s"]),
             line("tool_use", id="c", name="think_tool", input={"thought": "hm"}),
@@ -388,7 +388,7 @@ RULES: list[tuple[str, list[dict[str, Any]], Events]] = [
         [ToolUseStart(id="c", name="a", input={"x": 1}), ToolUseEnd(id="c", input={"x": 1})],
     ),
     (
-        "without ids the name tells",
+        "without ids the name decides",
         [line("tool_call_start", name="a"), line("tool_use", name="a", input=1)],
         [ToolUseStart(id="call_1", name="a"), ToolUseEnd(id="call_1", input=1)],
     ),
@@ -427,7 +427,7 @@ RULES: list[tuple[str, list[dict[str, Any]], Events]] = [
     ),
     ("not is_error", [line("tool_result", id="c", is_error=False)], [ToolResult(id="c")]),
     (
-        "a status says more than is_error",
+        "a status takes precedence over is_error",
         [line("tool_result", id="c", status="denied", is_error=True)],
         [ToolResult(id="c", status="denied", provider=kept(is_error=True))],
     ),
@@ -437,7 +437,7 @@ RULES: list[tuple[str, list[dict[str, Any]], Events]] = [
         [ToolResult(id="c", output=1, partial=True), ToolResult(output=2)],
     ),
     (
-        "calls told elsewhere too are marked",
+        "calls that other lines repeat are marked",
         [
             line("tool_call_start", id=name, name=name)
             for name in ("write_todos", "think_tool", "task")
@@ -540,7 +540,7 @@ RULES: list[tuple[str, list[dict[str, Any]], Events]] = [
         ],
     ),
     (
-        "complete without start is still told",
+        "complete without start is still emitted",
         [line("subagent_complete", agent="a", summary="s"), line("subagent_complete", summary="t")],
         [
             SubagentStart(id="subagent_1", agent="a"),
@@ -578,7 +578,7 @@ RULES: list[tuple[str, list[dict[str, Any]], Events]] = [
         ],
     ),
     (
-        "items that say more are kept as they came",
+        "items with more fields are kept as they came",
         [line("todo_update", items=[{"content": "a", "status": "blocked", "owner": "x"}])],
         [
             TodoUpdate(
@@ -635,7 +635,7 @@ RULES: list[tuple[str, list[dict[str, Any]], Events]] = [
         ],
     ),
     (
-        "of two with one name the index tells",
+        "of two with one name the index decides",
         [line("todo_create", items=["a", "a"]), line("todo_done", item="a", index=1)],
         [
             TodoCreate(items=(TodoItem(content="a"), TodoItem(content="a"))),
@@ -656,7 +656,7 @@ RULES: list[tuple[str, list[dict[str, Any]], Events]] = [
         ],
     ),
     (
-        "what nobody planned is added",
+        "an unknown item is added",
         [line("todo_done", item="a"), line("todo_update")],
         [
             TodoDone(items=(TodoItem(content="a", status="completed"),), item="a"),
@@ -958,20 +958,22 @@ def test_no_line_raises_and_every_event_can_be_stored(lines: list[dict[str, Any]
 @given(st.lists(any_lines, max_size=12))
 def test_any_lines_give_a_complete_log(lines: list[dict[str, Any]]) -> None:
     lifecycle = Lifecycle("emitted")
-    told = [event for parsed in feed(*lines) for event in lifecycle.feed(parsed)]
-    told += lifecycle.close(Done(reason="stop"))
-    assert (told[0].type, told[-1].type) == (EventType.START, EventType.DONE)
+    emitted = [event for parsed in feed(*lines) for event in lifecycle.feed(parsed)]
+    emitted += lifecycle.close(Done(reason="stop"))
+    assert (emitted[0].type, emitted[-1].type) == (EventType.START, EventType.DONE)
 
 
 @given(any_lines)
 def test_nothing_of_a_line_is_lost(each: dict[str, Any]) -> None:
     events = feed(each)
-    told = {meaning for event in events for leaf in said_by(event) for meaning in meanings(leaf)}
+    emitted = {
+        meaning for event in events for leaf in values_of(event) for meaning in meanings(leaf)
+    }
     for leaf in leaves(each["data"]):
-        assert not told.isdisjoint(meanings(leaf)), (leaf, events)
+        assert not emitted.isdisjoint(meanings(leaf)), (leaf, events)
 
 
-def said_by(event: StreamEvent) -> Iterator[Any]:
+def values_of(event: StreamEvent) -> Iterator[Any]:
     yield from leaves(msgspec.structs.asdict(event))
     yield event.type
     if isinstance(event, ToolResult | SubagentEnd):
@@ -983,7 +985,7 @@ def said_by(event: StreamEvent) -> Iterator[Any]:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """The scalars within; null says nothing."""
+    """The scalars within; null is absent."""
     if isinstance(value, msgspec.Struct):
         value = msgspec.structs.asdict(value)
     if isinstance(value, dict):

@@ -125,13 +125,13 @@ def recorded(*lines: Any, framework: str = "langchain") -> Events:
     log = [entry for text in texts for entry in one_by_one.read(text)] + one_by_one.close()
     assert at_once.read(b"".join(texts)) + at_once.close() == log
     assert by_value.feed(lines) + by_value.close() == log
-    told = [entry.event for entry in log]
-    legal_log(told)
-    return told
+    events = [entry.event for entry in log]
+    legal_log(events)
+    return events
 
 
 def fed(*lines: Any, prefix: str = "") -> Events:
-    """What a parser says to these lines, before the source ends."""
+    """The events of these lines, before the source ends."""
     parser = get_parser("langchain", prefix)
     return [event for line in lines for event in parser.feed(line)]
 
@@ -144,8 +144,8 @@ def replayed(name: str) -> tuple[Events, Tree]:
     path = RECORDINGS / f"{name}.jsonl"
     recorder = Recorder(path.parent.name)
     log = recorder.read(path.read_bytes()) + recorder.close()
-    told = [entry.event for entry in log]
-    return told, tree_of(told)
+    events = [entry.event for entry in log]
+    return events, tree_of(events)
 
 
 # The same run, three times
@@ -213,7 +213,7 @@ def test_approval_is_requested_once_and_the_run_waits(name: str) -> None:
     [*RECORDINGS.glob("langchain/*"), *RECORDINGS.glob("deepagents/*")],
     ids=lambda path: f"{path.parent.name}/{path.stem}",
 )
-def test_only_the_recorders_own_words_are_not_understood(path: Path) -> None:
+def test_only_lines_of_the_recorder_are_not_understood(path: Path) -> None:
     log, _ = replayed(f"{path.parent.name}/{path.stem}")
     assert {name for raw in of(Raw, log) for name in raw.raw} <= {
         *("_sum", "_after", "_content_blocks", "_tool_calls", "_usage", "_response_metadata"),
@@ -266,7 +266,7 @@ def test_a_block_ends_where_the_next_one_begins_not_in_the_burst_of_ends() -> No
     assert of(StepEnd, log)[0].provider == late
 
 
-def test_the_inputs_of_parallel_calls_may_take_turns() -> None:
+def test_inputs_of_parallel_calls_may_alternate() -> None:
     log = recorded(
         begin(),
         block(0, "tool_call_chunk", id="a", name="ls", args=""),
@@ -416,7 +416,7 @@ def in_node(kind: str, run: str, **data: Any) -> Line:
 
 
 @pytest.mark.parametrize("error", [[], [in_node("error", "r1", message="Overloaded")]])
-def test_a_message_that_broke_off_is_taken_back_when_its_node_tries_again(error: Any) -> None:
+def test_interrupted_message_is_retracted_when_its_node_retries(error: Any) -> None:
     text = {"type": "text", "text": "So"}
     log = recorded(
         in_node("message-start", "r1", id="m1"),
@@ -430,7 +430,7 @@ def test_a_message_that_broke_off_is_taken_back_when_its_node_tries_again(error:
     assert log[-1] == Done(reason="stop", native="end_turn")
 
 
-def test_nodes_beside_each_other_take_nothing_back() -> None:
+def test_parallel_nodes_retract_nothing() -> None:
     def piece(name: str, content: str, **fields: Any) -> list[Any]:
         metadata = {"langgraph_checkpoint_ns": f"node:{name}", "langgraph_step": 1}
         return ["messages", [chunk(name, content, **fields), metadata]]
@@ -466,7 +466,7 @@ def test_raised_exception_ends_the_run() -> None:
     assert log[-1] == Done(reason="error")
 
 
-def test_a_message_that_breaks_off_is_cut() -> None:
+def test_interrupted_message_is_truncated() -> None:
     log = recorded(begin(), block(0, "text", text=""), more(0, "text-delta", text="So"))
     assert log[-2:] == [
         StepEnd(id="m1", status="interrupted"),
@@ -540,7 +540,7 @@ def test_events_after_a_pause_do_not_end_the_run() -> None:
     assert [type(event) for event in log[1:]] == [InputRequest, Paused, Custom, Paused]
 
 
-# Legs
+# Attempts
 
 
 RESUMED = [
@@ -554,8 +554,8 @@ RESUMED = [
 
 
 def test_past_call_is_emitted_when_it_runs() -> None:
-    told = fed(*RESUMED)
-    assert told == [
+    events = fed(*RESUMED)
+    assert events == [
         Start(framework="langchain"),
         ToolUseStart(id="a", name="rm"),
         ToolUseEnd(id="a", input={"path": "/x"}),
@@ -567,12 +567,12 @@ def test_later_attempt_emits_only_the_result() -> None:
     assert fed(*RESUMED, prefix="2.")[1:] == [ToolResult(id="a", output="gone")]
 
 
-def test_a_call_that_people_rejected_is_denied() -> None:
+def test_rejected_call_is_denied() -> None:
     why = answered("a", "User rejected the tool call for `rm` with id a", status="error", id="t")
-    told = fed(
+    events = fed(
         RESUMED[0], ["updates", {"HumanInTheLoopMiddleware": {"messages": [why]}}], prefix="2."
     )
-    assert [result.status for result in of(ToolResult, told)] == ["denied"]
+    assert [result.status for result in of(ToolResult, events)] == ["denied"]
 
 
 # LangGraph's parts
@@ -669,7 +669,7 @@ def test_agents_may_spawn_agents() -> None:
     assert tree_of(log).text(("a", "b")) == "deep"
 
 
-def test_a_providers_name_that_comes_up_late_is_the_same_message() -> None:
+def test_id_of_the_provider_that_comes_late_is_the_same_message() -> None:
     metadata = {"langgraph_step": 1, "langgraph_checkpoint_ns": "model:1"}
     log = recorded(
         ["messages", [chunk("run-1"), metadata]],
@@ -752,7 +752,7 @@ def test_node_that_forwards_an_old_message_emits_nothing() -> None:
     assert of(Result, log) == [Result(text="Done.")]
 
 
-def test_words_of_a_model_that_is_no_chat_model_are_an_answer() -> None:
+def test_text_of_a_model_that_is_no_chat_model_is_an_answer() -> None:
     log = recorded(
         on("on_llm_start", "l"),
         on("on_llm_stream", "l", chunk={"text": "Once "}),
@@ -789,7 +789,7 @@ def test_a_bare_message_may_come_in_any_form(line: Line) -> None:
 
 
 @pytest.mark.parametrize("usage", [{"input_tokens": "5"}, 7], ids=str)
-def test_usage_that_cannot_be_read_does_not_cost_the_words(usage: Any) -> None:
+def test_invalid_usage_does_not_lose_the_text(usage: Any) -> None:
     end = in_message("message-finish", usage=usage, metadata={"stop_reason": "end_turn"})
     for lines in (
         [chunk(content="Hi", usage_metadata=usage), chunk(chunk_position="last")],
@@ -824,12 +824,12 @@ CONTENTS: list[tuple[Any, Line, list[Any]]] = [
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["pieces", "whole"])
-@pytest.mark.parametrize(("content", "beside", "said"), CONTENTS)
+@pytest.mark.parametrize(("content", "beside", "expected"), CONTENTS)
 def test_content_may_come_in_any_form(
-    content: Any, beside: Line, said: list[Any], whole: bool
+    content: Any, beside: Line, expected: list[Any], whole: bool
 ) -> None:
     write = ai if whole else chunk
-    assert tree_of(recorded(write(content=content, **beside))).turns == {(): [said]}
+    assert tree_of(recorded(write(content=content, **beside))).turns == {(): [expected]}
 
 
 def test_images_are_files_and_unknown_parts_are_kept() -> None:
@@ -862,7 +862,7 @@ def test_an_image_that_a_tool_returns_is_a_file() -> None:
         ("refusal", "refusal"),
     ],
 )
-def test_every_provider_has_its_own_word_for_the_end(native: str, reason: DoneReason) -> None:
+def test_stop_reasons_of_all_providers_are_mapped(native: str, reason: DoneReason) -> None:
     log = recorded(ai(content="Hi", response_metadata={"finish_reason": native}))
     assert log[-1] == Done(reason=reason, native=native)
 
@@ -937,10 +937,10 @@ def test_thought_printed_by_a_think_tool_is_emitted_once_in_its_scope(name: str)
     recording = (RECORDINGS / f"deepagents/{name}.jsonl").read_bytes().splitlines(keepends=True)
     mentions = [place for place, line in enumerate(recording) if b"toolu_th1" in line]
     for place in range(mentions[0] + 1, mentions[-1] + 1):
-        told = printed_at(place, recording)
-        thoughts = [event for event in of(Thinking, told) if event.content == THOUGHT]
+        events = printed_at(place, recording)
+        thoughts = [event for event in of(Thinking, events) if event.content == THOUGHT]
         assert [thought.scope for thought in thoughts] == [("toolu_ta",)], place
-        assert not [raw for raw in of(Raw, told) if raw.source == "told before"]
+        assert not [raw for raw in of(Raw, events) if raw.source == "told before"]
 
 
 def test_same_thought_of_two_calls_is_emitted_for_each() -> None:

@@ -45,7 +45,7 @@ def call(name: str, arguments: Any, *within: str, call_id: str = "call_1") -> Li
     return line("ToolCall", *within, id=call_id, type="function", function=function)
 
 
-def told(*lines: Line) -> list[StreamEvent]:
+def parse(*lines: Line) -> list[StreamEvent]:
     recorder = Recorder("smolagents")
     return [entry.event for entry in recorder.feed(lines) + recorder.close()]
 
@@ -55,7 +55,7 @@ def of(kind: type[StreamEvent], events: list[StreamEvent]) -> list[Any]:
 
 
 def test_code_is_a_call_whose_result_is_what_its_step_observed() -> None:
-    events = told(
+    events = parse(
         call("python_interpreter", "print(1)"),
         line("ActionOutput", output=None, is_final_answer=False),
         line("ActionStep", step_number=1, observations="1", action_output=7, model_output="hm"),
@@ -71,7 +71,7 @@ def test_code_is_a_call_whose_result_is_what_its_step_observed() -> None:
 def test_fragments_of_a_call_are_its_input() -> None:
     first = {"index": 0, "id": "c1", "function": {"name": "look", "arguments": '{"a"'}}
     more = {"index": 0, "id": None, "function": {"name": "", "arguments": ": 1}"}}
-    events = told(
+    events = parse(
         delta("", tool_calls=[first]),
         delta("", tool_calls=[more]),
         call("look", {"a": 1}, call_id="c1"),
@@ -93,7 +93,7 @@ def test_calls_without_an_id_are_counted_and_none_twice() -> None:
 
 
 def test_streamed_plan_is_retracted_and_sent_as_a_plan() -> None:
-    events = told(delta("1. look\n2. answer"), line("PlanningStep", plan="1. look\n2. answer"))
+    events = parse(delta("1. look\n2. answer"), line("PlanningStep", plan="1. look\n2. answer"))
     assert of(Retract, events) == [Retract(blocks=("step_1:1",), reason="plan")]
     assert of(Thinking, events)[-1] == Thinking(
         id="step_1:plan", content="1. look\n2. answer", source="plan"
@@ -109,39 +109,39 @@ def test_only_the_plan_of_a_plan_is_todos() -> None:
 
 
 @pytest.mark.parametrize("type_", ["AgentParsingError", None])
-def test_an_error_that_is_no_calls_is_a_notice(type_: str | None) -> None:
+def test_error_outside_of_a_call_is_a_notice(type_: str | None) -> None:
     error = {"type": type_, "message": "no code"}
-    events = told(delta("hm"), line("ActionStep", step_number=1, error=error))
+    events = parse(delta("hm"), line("ActionStep", step_number=1, error=error))
     assert of(Status, events) == [Status(message="no code", kind="notice")]
     assert of(StepEnd, events)[0].status == "error"
 
 
 def test_the_error_of_a_call_is_its_result() -> None:
     error = {"type": "AgentToolExecutionError", "message": "kaput"}
-    events = told(call("boom", {}), line("ActionStep", step_number=1, error=error))
+    events = parse(call("boom", {}), line("ActionStep", step_number=1, error=error))
     assert of(ToolResult, events) == [ToolResult(id="call_1", output="kaput", status="error")]
     assert of(Status, events) == []
 
 
 def test_a_step_that_comes_twice_reached_the_limit() -> None:
     step = line("ActionStep", step_number=1, model_output="hm")
-    events = told(step, step, line("FinalAnswerStep", output="I could not"))
+    events = parse(step, step, line("FinalAnswerStep", output="I could not"))
     assert len(of(StepStart, events)) == 1
     assert events[-1] == Done(reason="max_turns")
 
 
 def test_repeated_usage_is_emitted_once() -> None:
     usage = {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
-    events = told(
+    events = parse(
         delta("hm", token_usage=usage), line("ActionStep", step_number=1, token_usage=usage)
     )
     assert of(Usage, events) == [Usage(id="step_1", input=5, output=2, total=7)]
 
 
 @pytest.mark.parametrize("usage", [{"input_tokens": "5"}, 7], ids=str)
-def test_usage_that_cannot_be_read_costs_neither_the_words_nor_the_step(usage: Any) -> None:
+def test_invalid_usage_loses_neither_the_text_nor_the_step(usage: Any) -> None:
     step = line("ActionStep", step_number=1, observations="1", token_usage=usage)
-    events = told(delta("hm", token_usage=usage), step)
+    events = parse(delta("hm", token_usage=usage), step)
     assert [raw.raw for raw in of(Raw, events)] == [usage, usage]
     assert of(ThinkingDelta, events) == [ThinkingDelta(id="step_1:1", delta="hm")]
     assert of(StepEnd, events) == [StepEnd(id="step_1")]
@@ -149,7 +149,7 @@ def test_usage_that_cannot_be_read_costs_neither_the_words_nor_the_step(usage: A
 
 def test_the_answer_is_text_and_result() -> None:
     timing = {"start_time": 10.0, "end_time": 10.5}
-    events = told(
+    events = parse(
         line("ActionStep", step_number=3, timing=timing), line("FinalAnswerStep", output={"a": 1})
     )
     assert of(Text, events) == [Text(id="answer", content='{"a":1}')]
@@ -157,13 +157,13 @@ def test_the_answer_is_text_and_result() -> None:
 
 
 def test_an_answer_has_another_name_in_earlier_versions() -> None:
-    events = told(line("FinalAnswerStep", final_answer="42"))
+    events = parse(line("FinalAnswerStep", final_answer="42"))
     assert of(Text, events) == [Text(id="answer", content="42")]
 
 
-def test_an_answer_of_nothing_ends_the_run_without_words() -> None:
+def test_empty_answer_ends_the_run_without_text() -> None:
     nested = line("FinalAnswerStep", "sub:1", output=None)
-    events = told(nested, line("FinalAnswerStep", output=None))
+    events = parse(nested, line("FinalAnswerStep", output=None))
     assert of(Text, events) == []
     assert of(SubagentEnd, events) == [SubagentEnd(id="sub:1", agent="sub")]
     assert events[-2:] == [Result(), Done(reason="stop")]
@@ -171,7 +171,7 @@ def test_an_answer_of_nothing_ends_the_run_without_words() -> None:
 
 def test_a_final_step_without_an_answer_is_kept() -> None:
     final = line("FinalAnswerStep", "sub:1", said="42")
-    events = told(final, delta("hm", "sub:1"))
+    events = parse(final, delta("hm", "sub:1"))
     assert [raw.raw for raw in of(Raw, events)] == [final]
     assert of(Text, events) == []
     assert [start.id for start in of(SubagentStart, events)] == ["sub:1"]
@@ -183,7 +183,7 @@ def test_a_final_step_without_an_answer_is_kept() -> None:
 )
 def test_images_are_files(image: Any) -> None:
     step = line("ActionStep", step_number=1, observations_images=[image, "iVBO", 7, {}, "no!"])
-    events = told(step, line("FinalAnswerStep", output=image))
+    events = parse(step, line("FinalAnswerStep", output=image))
     owners = ["step_1", "step_1", "answer"]
     expected = [File(id=owner, media_type="image/png", base64="iVBO") for owner in owners]
     assert of(File, events) == expected
@@ -193,13 +193,13 @@ def test_images_are_files(image: Any) -> None:
 def test_the_image_that_a_tool_returns_is_a_file_too() -> None:
     image = {"media_type": "image/png", "base64": "iVBO"}
     output = line("ToolOutput", id="call_1", output=image, observation="Stored an image.")
-    events = told(call("draw", {}), output)
+    events = parse(call("draw", {}), output)
     assert of(ToolResult, events) == [ToolResult(id="call_1", output="Stored an image.")]
     assert len(of(File, events)) == 1
 
 
 def test_a_managed_agent_is_nested_under_the_call_that_it_came_of() -> None:
-    events = told(
+    events = parse(
         call("sub", {"task": "weather"}),
         line("TaskStep", "sub:1", task="weather"),
         call("look", {}, "sub:1"),
@@ -216,7 +216,7 @@ def test_a_managed_agent_is_nested_under_the_call_that_it_came_of() -> None:
 
 
 def test_two_agents_that_one_piece_of_code_calls_are_two() -> None:
-    events = told(
+    events = parse(
         call("python_interpreter", "a(); b(); c()"),
         line("FinalAnswerStep", "a:1", output=1),
         line("FinalAnswerStep", "b:2", output=2),
@@ -228,9 +228,9 @@ def test_two_agents_that_one_piece_of_code_calls_are_two() -> None:
 
 def test_foreign_line_is_kept() -> None:
     unknown: list[Any] = [line("SystemPromptStep"), line("TaskStep", task="x"), {"type": []}, 7]
-    events = told(*unknown, delta("hm"))
+    events = parse(*unknown, delta("hm"))
     assert [event.raw for event in of(Raw, events)] == unknown
-    assert told(line("ActionStep", step_number="one"))[1].type == "raw"
+    assert parse(line("ActionStep", step_number="one"))[1].type == "raw"
 
 
 def test_objects_mean_what_their_lines_mean() -> None:
@@ -247,6 +247,6 @@ def test_objects_mean_what_their_lines_mean() -> None:
         line("TaskStep", "sub:1", task="x"),
         line("ActionStep", step_number=1, error={"type": error["_exception"], "message": "kaput"}),
     ]
-    assert told(*objects) == told(*lines)
+    assert parse(*objects) == parse(*lines)
     shaped = {"_class": "ToolCall", **lines[1]["data"]}
-    assert told(shaped) == told(lines[1])
+    assert parse(shaped) == parse(lines[1])

@@ -19,18 +19,17 @@ from mobox.parsers.claude.session_wire import done_of_message
 from mobox.parsers.claude.tasks import InputPlan
 from mobox.parsers.formats import Format, kinds
 
-# The formats of Claude's lines.
-
 _API = (
     "message_start", "message_delta", "message_stop",
     "content_block_start", "content_block_delta", "content_block_stop",
 )  # fmt: skip
-_EVENT = ("event.type", "event.content_block.type", "event.delta.type")
 _MESSAGES = ("AssistantMessage", "UserMessage", "ResultMessage", "RateLimitEvent")
 _SYSTEM = (
     "SystemMessage", "TaskStartedMessage", "TaskProgressMessage", "TaskUpdatedMessage",
     "TaskNotificationMessage", "HookEventMessage", "MirrorErrorMessage",
 )  # fmt: skip
+
+_EVENT = ("event.type", "event.content_block.type", "event.delta.type")
 
 FORMATS: tuple[Format, ...] = (
     Format(
@@ -67,9 +66,8 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
-# Converts the Agent SDK's objects, `{"_class": name, ...fields}`, back into their lines.
-#
-# Second choice: the objects have lost citations, redacted thinking and server tools' results.
+# The Agent SDK's objects, `{"_class": name, ...fields}`, are converted back into their lines.
+# Prefer the lines: the objects have no citations, redacted thinking and results of server tools.
 
 Object = dict[str, JSON]
 
@@ -156,7 +154,7 @@ _CONTROL = "control_response"
 _API_LINES = {line.__struct_config__.tag for line in wire.Line.__subclasses__()}
 
 
-def _as_it_came(event: StreamEvent, line: JSON, raw: JSON) -> StreamEvent:
+def _with_original(event: StreamEvent, line: JSON, raw: JSON) -> StreamEvent:
     """Let RAW hold the SDK's object, not the line that was made from it."""
     return replace(event, raw=raw) if isinstance(event, Raw) and event.raw is line else event
 
@@ -170,7 +168,6 @@ class ClaudeParser(EventParser):
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
         self._messages = Messages(Names(prefix))
-        self._content = self._messages.content
         self._session = Session(prefix)
         self._plan = InputPlan()
         self._started = False
@@ -193,7 +190,7 @@ class ClaudeParser(EventParser):
         line = as_line(raw) if "_class" in raw else raw
         kind = line.get("type")
         if isinstance(kind, str) and self._session.knows(kind):
-            return [_as_it_came(event, line, raw) for event in self._session.read(kind, line)]
+            return [_with_original(event, line, raw) for event in self._session.read(kind, line)]
         if isinstance(kind, str) and kind in _API_LINES:
             return self._read_api(msgspec.convert({"line": raw}, _Api).line)
         raise NotShown if kind == _CONTROL else UnrecognizedLine

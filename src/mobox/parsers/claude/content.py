@@ -44,7 +44,7 @@ from mobox.parsers.claude import wire
 from mobox.parsers.tool_kinds import is_error, without_secrets
 from mobox.parsers.values import is_link, or_raw
 
-# Claude's own tools by name: their kinds, and the other events that show them.
+# Tools
 
 _KINDS: dict[str, ToolKind] = {
     "web_search": "search",
@@ -65,6 +65,7 @@ _KINDS: dict[str, ToolKind] = {
     "WebFetch": "search",
     "WebSearch": "search",
 }
+"""The tools of the API and of Claude Code."""
 
 
 def kind_of(name: str, *, is_mcp: bool = False) -> ToolKind:
@@ -78,7 +79,7 @@ def display_of(name: str) -> Display | None:
     return tool_kinds.CLAUDE.get(name)
 
 
-# Citations of Claude's messages, and results of its server tools.
+# Citations, and results of server tools
 
 VENDOR = "anthropic"
 """The key of `provider` under which this vendor's state is kept."""
@@ -105,18 +106,18 @@ def cite(block_id: str, scope: Scope, citation: dict[str, JSON]) -> Source:
     )
 
 
-def found(tool_id: str, scope: Scope, output: JSON) -> list[StreamEvent]:
+def sources_in(tool_id: str, scope: Scope, output: JSON) -> list[StreamEvent]:
     """The pages and files that a server tool's output names."""
     events: list[StreamEvent] = []
     for item in _objects(output):
         if isinstance(url := item.get("url"), str):
             events.append(Source(id=tool_id, scope=scope, url=url, title=_title(item)))
         files = [made.get("file_id") for made in _objects(item.get("content"))]
-        events += [uploaded(tool_id, scope, name) for name in files if isinstance(name, str)]
+        events += [container_file(tool_id, scope, name) for name in files if isinstance(name, str)]
     return events
 
 
-def uploaded(name: str, scope: Scope, file_id: str) -> File:
+def container_file(name: str, scope: Scope, file_id: str) -> File:
     """A file in the container; the API has neither its type nor its name."""
     return File(id=name, scope=scope, media_type="application/octet-stream", file_id=file_id)
 
@@ -136,7 +137,7 @@ def _title(item: dict[str, JSON]) -> str | None:
 
 Opener = Callable[["Content", wire.ContentBlockStart, str], Events]
 
-IMPLIED: dict[type[wire.Delta], str] = {
+IMPLIED_KINDS: dict[type[wire.Delta], str] = {
     wire.ThinkingDelta: "thinking",
     wire.SignatureDelta: "thinking",
     wire.InputJsonDelta: "tool",
@@ -187,17 +188,14 @@ class Content:
                 ends.append(ToolUseEnd(id=block.id, scope=self._scope, input=whole[block.id]))
         return ends
 
-    def leave(self) -> Events:
-        """The message is abandoned: end its open blocks."""
-        text_blocks = [
-            block for block in self._blocks.values() if block.kind in ("text", "thinking")
-        ]
-        ends: Events = [
-            TextEnd(id=block.id, scope=self._scope, interrupted=True)
-            if block.kind == "text"
-            else self._end_of_thinking(block)
-            for block in text_blocks
-        ]
+    def end_blocks(self) -> Events:
+        """End the blocks that did not stop; their message was interrupted."""
+        ends: Events = []
+        for block in self._blocks.values():
+            if block.kind == "text":
+                ends.append(TextEnd(id=block.id, scope=self._scope, interrupted=True))
+            elif block.kind == "thinking":
+                ends.append(self._end_of_thinking(block))
         return ends + self.close()
 
     def close(self) -> Events:
@@ -290,7 +288,7 @@ class Content:
         return [
             *self._call_before(result),
             event,
-            *self._new_files(found(result.tool_use_id, self._scope, output)),
+            *self._new_files(sources_in(result.tool_use_id, self._scope, output)),
         ]
 
     def _call_before(self, result: wire.ToolResult) -> Events:
@@ -319,7 +317,7 @@ class Content:
     def _container_upload(self, line: wire.ContentBlockStart, name: str) -> Events:
         upload = convert(line.content_block, wire.ContainerUpload)
         self._open(line.index, name, "file")
-        return self._new_files([uploaded(name, self._scope, upload.file_id)])
+        return self._new_files([container_file(name, self._scope, upload.file_id)])
 
     def _compaction(self, line: wire.ContentBlockStart, name: str) -> Events:
         compaction = convert(line.content_block, wire.Compaction)
@@ -347,7 +345,7 @@ class Content:
         """A delta of a block."""
         block = self._blocks.get(line.index)
         if block is None:  # the stream was joined in the middle
-            kind = IMPLIED.get(type(line.delta), "text")
+            kind = IMPLIED_KINDS.get(type(line.delta), "text")
             block = self._open(line.index, self._block_name(line.index), kind)
         delta = line.delta
         if block.kind == "unknown":
@@ -355,16 +353,16 @@ class Content:
         return self.DELTAS[type(delta)](self, block, delta)
 
     def _text_delta(self, block: _Block, delta: wire.TextDelta) -> Events:
-        return [TextDelta(id=block.id, scope=self._scope, delta=delta.said)]
+        return [TextDelta(id=block.id, scope=self._scope, delta=delta.text)]
 
     def _thinking_delta(self, block: _Block, delta: wire.ThinkingDelta) -> Events:
-        return [ThinkingDelta(id=block.id, scope=self._scope, delta=delta.said)]
+        return [ThinkingDelta(id=block.id, scope=self._scope, delta=delta.text)]
 
     def _input_json_delta(self, block: _Block, delta: wire.InputJsonDelta) -> Events:
-        if not delta.said:  # the first one always is empty
+        if not delta.text:  # the first one always is empty
             return []
-        block.parts.append(delta.said)
-        return [ToolUseDelta(id=block.id, scope=self._scope, delta=delta.said)]
+        block.parts.append(delta.text)
+        return [ToolUseDelta(id=block.id, scope=self._scope, delta=delta.text)]
 
     def _signature_delta(self, block: _Block, delta: wire.SignatureDelta) -> Events:
         block.parts.append(delta.signature)

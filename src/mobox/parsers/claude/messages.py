@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from msgspec import convert
+from msgspec.structs import replace
 
 from mobox.events import (
     JSON,
@@ -21,12 +22,11 @@ from mobox.events import (
     Status,
     StepEnd,
     StepStart,
-    Usage,
 )
 from mobox.events.names import Names
-from mobox.events.usage import sum_of
 from mobox.parsers.claude import wire
 from mobox.parsers.claude.content import VENDOR, Content
+from mobox.parsers.claude.token_usage import usage_of
 from mobox.parsers.values import or_raw
 
 _COUNTED = frozenset(wire.Usage.__struct_fields__)
@@ -49,14 +49,14 @@ class Messages:
         self._usage: dict[str, JSON] = {}
         self._model: str | None = None
         self._ending: dict[str, JSON] = {}
-        self._broken: tuple[str, ...] = ()  # those of an interrupted message
-        self._given: dict[int, list[str]] = {}  # those in the start of the message
+        self._interrupted_blocks: tuple[str, ...] = ()  # of an interrupted message
+        self._initial_blocks: dict[int, list[str]] = {}  # in the start of the message, by index
 
     def read(self, line: wire.Line) -> Events:
         """Parse one line."""
         return self.LINES[type(line)](self, line)
 
-    def whole(self, message: wire.WholeMessage) -> Events:
+    def read_whole(self, message: wire.WholeMessage) -> Events:
         """Parse a complete message, or one with a block per line under the same id."""
         events: Events = []
         if self.streaming or message.id is None or message.id != self._message:
@@ -79,10 +79,10 @@ class Messages:
         """A streamed message, repeated complete: its tools may run from here on."""
         return self.content.complete(message.content)
 
-    def settle(self) -> Events:
+    def end_turn(self) -> Events:
         """The agent ended its turn: an interrupted message will not be sent again."""
-        self._broken = ()
-        return self._leave_message("ok")
+        self._interrupted_blocks = ()
+        return self._end_message("ok")
 
     def close(self) -> Events:
         """The stream ended: end the tool inputs that were being streamed."""
@@ -95,32 +95,32 @@ class Messages:
         for index, block in _blocks_in(message.content):
             before = len(self.content.block_ids)
             events += self._whole_block(block, index)
-            self._given[index] = self.content.block_ids[before:]
+            self._initial_blocks[index] = self.content.block_ids[before:]
         reason = message.stop_reason
         self.stop_reason = reason if isinstance(reason, str) else None
         self._note_end(
             stop_sequence=message.stop_sequence,
             stop_details=message.stop_details,
         )
-        return [*events, *self._explain(message.stop_details)]
+        return [*events, *self._explanation(message.stop_details)]
 
     def _begin(self, message: wire.Message) -> Events:
         if self.streaming and self.stop_reason is None and message.id != self._message:
-            self._broken = tuple(self.content.block_ids)
-        before = self._leave_message("interrupted" if self.streaming else "ok")
+            self._interrupted_blocks = tuple(self.content.block_ids)
+        before = self._end_message("interrupted" if self.streaming else "ok")
         before += self._retract()
         self.streaming = True
         self._count += 1
         # A message may start twice under one id, if streams are concatenated.
         self._message = self._names.unique(message.id, "message")
         self._model = message.model
-        self._usage, self._ending, self.stop_reason, self._given = {}, {}, None, {}
+        self._usage, self._ending, self.stop_reason, self._initial_blocks = {}, {}, None, {}
         self.content.begin(self._message)
         step = StepStart(id=self._message, scope=self._scope, kind="turn", number=self._count)
-        return [*before, step, *self._use(message.usage)]
+        return [*before, step, *self._add_usage(message.usage)]
 
     def _message_delta(self, line: wire.MessageDelta) -> Events:
-        change, used = line.delta, self._use(line.usage)
+        change, used = line.delta, self._add_usage(line.usage)
         self.stop_reason = change.stop_reason or self.stop_reason
         self._note_end(
             stop_sequence=change.stop_sequence,
@@ -128,26 +128,26 @@ class Messages:
             container=change.container,
             context_management=line.context_management,
         )
-        return [*used, *self._explain(change.stop_details)]
+        return [*used, *self._explanation(change.stop_details)]
 
     def _note_end(self, **about: JSON) -> None:
         self._ending |= {name: value for name, value in about.items() if value is not None}
 
     def _message_stop(self, _line: wire.MessageStop) -> Events:
         if self.stop_reason is not None:
-            return self._leave_message("ok")
-        self._broken = tuple(self.content.block_ids)
-        return self._leave_message("interrupted")
+            return self._end_message("ok")
+        self._interrupted_blocks = tuple(self.content.block_ids)
+        return self._end_message("interrupted")
 
     def _retract(self) -> Events:
         """A message without a stop reason is sent again under another id."""
-        blocks, self._broken = self._broken, ()
+        blocks, self._interrupted_blocks = self._interrupted_blocks, ()
         return [Retract(scope=self._scope, blocks=blocks, reason="retry")] if blocks else []
 
-    def _leave_message(self, status: Any) -> Events:
+    def _end_message(self, status: Any) -> Events:
         if self._message is None:
             return []
-        events = self.content.leave()
+        events = self.content.end_blocks()
         provider = {VENDOR: self._ending} if self._ending else None
         end = StepEnd(
             id=self._message,
@@ -159,35 +159,28 @@ class Messages:
         self._message, self.streaming = None, False
         return [*events, end]
 
-    def _explain(self, details: JSON) -> Events:
+    def _explanation(self, details: JSON) -> Events:
         """A refusal may have an explanation."""
         explanation = details.get("explanation") if isinstance(details, dict) else None
         if not isinstance(explanation, str):
             return []
         return [Status(scope=self._scope, message=explanation, kind="notice")]
 
-    def _use(self, usage: JSON) -> Events:
-        return or_raw(lambda: self._used(usage), usage, self._scope) if usage else []
+    def _add_usage(self, usage: JSON) -> Events:
+        return or_raw(lambda: self._parse_usage(usage), usage, self._scope) if usage else []
 
-    def _used(self, usage: JSON) -> Events:
+    def _parse_usage(self, usage: JSON) -> Events:
         counts = {k: v for k, v in convert(usage, dict).items() if v is not None}
         summed = {**self._usage, **counts}
-        counted = convert(summed, wire.Usage)
+        counted = usage_of(convert(summed, wire.Usage))
         self._usage = summed
-        read, written = counted.cache_read_input_tokens, counted.cache_creation_input_tokens
-        details = counted.output_tokens_details
         rest = {name: summed[name] for name in summed if name not in _COUNTED}
         return [
-            Usage(
+            replace(
+                counted,
                 id=self._message,
                 scope=self._scope,
-                input=sum_of(counted.input_tokens, read, written),
-                output=counted.output_tokens or 0,
-                cache_read=read,
-                cache_write=written,
-                reasoning=details.thinking_tokens if details is not None else None,
                 model=self._model,
-                service_tier=counted.service_tier,
                 provider={VENDOR: rest} if rest else None,
             )
         ]
@@ -207,31 +200,22 @@ class Messages:
             )
         ]
 
-    def _ping(self, _line: wire.Ping) -> Events:
-        return []
-
-    def _start(self, line: wire.ContentBlockStart) -> Events:
-        given = self._given.pop(line.index, None)
+    def _block_start(self, line: wire.ContentBlockStart) -> Events:
+        given = self._initial_blocks.pop(line.index, None)
         if not given:
             return self.content.start(line)
         # The start of the message had this block complete, and it is streamed as well.
         again = Retract(scope=self._scope, blocks=tuple(given), reason="retry")
         return [again, *self.content.start(line)]
 
-    def _delta(self, line: wire.ContentBlockDelta) -> Events:
-        return self.content.delta(line)
-
-    def _stop(self, line: wire.ContentBlockStop) -> Events:
-        return self.content.stop(line)
-
     LINES: ClassVar[dict[type[wire.Line], Callable[[Messages, Any], Events]]] = {
-        wire.ContentBlockDelta: _delta,
-        wire.ContentBlockStart: _start,
-        wire.ContentBlockStop: _stop,
+        wire.ContentBlockDelta: lambda messages, line: messages.content.delta(line),
+        wire.ContentBlockStart: _block_start,
+        wire.ContentBlockStop: lambda messages, line: messages.content.stop(line),
         wire.MessageStart: _message_start,
         wire.MessageDelta: _message_delta,
         wire.MessageStop: _message_stop,
-        wire.Ping: _ping,
+        wire.Ping: lambda _messages, _line: [],
         wire.Error: _error,
     }
 

@@ -44,10 +44,10 @@ from mobox.parsers.claude import wire
 from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.session_wire import done_of_result
 from mobox.parsers.claude.tasks import Plans, Tasks
-from mobox.parsers.claude.token_usage import Account
+from mobox.parsers.claude.token_usage import SessionUsage
 from mobox.parsers.values import NOT_SHOWN, object_of, objects_in
 
-# Results of a session's own tools: `user` lines that the program writes for the model.
+# Results of tools, in `user` lines that the program writes for the model
 
 
 class ReadResult(NamedTuple):
@@ -163,10 +163,10 @@ class Session:
         self._inputs: dict[str | None, JSON] = {}
         self._tasks = Tasks(self._names)
         self._plans = Plans()
-        self._account = Account()
+        self._usage = SessionUsage()
         self._waiting: dict[str, InputRequest] = {}  # open requests, by request id
         self._held: list[InputRequest] = []  # requests whose tool's input is not complete
-        self._started = False
+        self._initialized = False
         self._done: Done | None = None  # how the last turn ended; `None` during a turn
         self._error: Error | None = None  # of this turn
 
@@ -178,17 +178,17 @@ class Session:
         """`read` for streaming lines, which are decoded already."""
         self.started = True
         events = self._stream_event(line)
-        return events if type(line.event) is wire.ContentBlockDelta else self._watch(events)
+        return events if type(line.event) is wire.ContentBlockDelta else self._track(events)
 
     def read(self, kind: str, raw: dict[str, JSON]) -> Events:
         """Parse one line."""
         shape, handler = self.LINES[kind]
         self.started = True
-        return self._watch(handler(self, raw if shape is None else convert(raw, shape)))
+        return self._track(handler(self, raw if shape is None else convert(raw, shape)))
 
     def close(self) -> Events:
         """The session ended: emit what was held back, and PAUSED or how it ended."""
-        ends = self._watch([*self._messages[()].close(), *self._tasks.close()])
+        ends = self._track([*self._messages[()].close(), *self._tasks.close()])
         held, self._held = self._held, []
         events = [*ends, *held]
         if self._waiting:
@@ -200,9 +200,9 @@ class Session:
     def _stream_event(self, line: lines.StreamEvent) -> Events:
         if isinstance(line.event, wire.MessageStart):
             self._streamed |= {line.event.message.id} - {None}
-            self._goes_on(line.parent_tool_use_id)
+            self._begin_turn(line.parent_tool_use_id)
         scope = self._scope(line.parent_tool_use_id)
-        events = self._of(scope).read(line.event)
+        events = self._messages_of(scope).read(line.event)
         if isinstance(line.event, wire.MessageStop) and not scope and self._waiting:
             events.append(self._pause())
         return events
@@ -211,12 +211,12 @@ class Session:
         if line.message.model == SYNTHETIC and (line.error or line.is_api_error_message):
             return self._synthetic(line)
         parent = line.parent_tool_use_id
-        messages = self._of(self._scope(parent))
+        messages = self._messages_of(self._scope(parent))
         without_name = line.message.id is None and messages.streaming
         if line.message.id in self._streamed or without_name:
             return messages.complete(line.message)
-        self._goes_on(parent)
-        return [*self._spawned(parent), *messages.whole(line.message)]
+        self._begin_turn(parent)
+        return [*self._announce_agent(parent), *messages.read_whole(line.message)]
 
     def _synthetic(self, line: lines.Assistant) -> Events:
         texts = [block.get("text") for block in line.message.content]
@@ -227,7 +227,7 @@ class Session:
             self._error = error
         return [error]
 
-    def _goes_on(self, parent: str | None) -> None:
+    def _begin_turn(self, parent: str | None) -> None:
         """A message of the root after a result starts another turn."""
         if parent is None:
             self._done = self._error = None
@@ -238,20 +238,20 @@ class Session:
         results = read_results(line, scope)
         if not results:
             return [
-                *self._spawned(line.parent_tool_use_id),
+                *self._announce_agent(line.parent_tool_use_id),
                 Raw(scope=scope, raw=raw, source=NOT_SHOWN),
             ]
         events: Events = []
         for result in results:
             events += result.events
-            self._answered(result.tool_id)
+            self._close_requests(result.tool_id)
             if result.ok:
-                events += self._planned(result.tool_id, result.outcome)
-            events += self._tasks.returned(result.tool_id, scope, result.ok)
-        beside = len(line.message.content) > len(results)  # text for the model, or invalid blocks
-        return [*events, Raw(scope=scope, raw=raw)] if beside else events
+                events += self._plan_changes(result.tool_id, result.outcome)
+            events += self._tasks.end_with_call(result.tool_id, scope, result.ok)
+        has_more = len(line.message.content) > len(results)  # text for the model, or invalid blocks
+        return [*events, Raw(scope=scope, raw=raw)] if has_more else events
 
-    def _planned(self, tool_id: str, outcome: JSON) -> Events:
+    def _plan_changes(self, tool_id: str, outcome: JSON) -> Events:
         call = self._calls.get(tool_id)
         if call is None:
             return []
@@ -260,7 +260,7 @@ class Session:
             self._inputs[tool_id] = None
         return self._plans.after(call.name, arguments, outcome, call.scope)
 
-    def _of(self, scope: Scope) -> Messages:
+    def _messages_of(self, scope: Scope) -> Messages:
         if scope not in self._messages:
             self._messages[scope] = Messages(self._names, scope)
         return self._messages[scope]
@@ -271,27 +271,27 @@ class Session:
         call = self._calls.get(parent)
         return (*(call.scope if call is not None else ()), parent)
 
-    def _spawned(self, parent: str | None) -> Events:
+    def _announce_agent(self, parent: str | None) -> Events:
         """The start of a subagent that emits before its task was announced."""
         call = self._calls.get(parent or "")
         if parent is None or call is None:
             return []
-        return self._tasks.spoke(parent, call.scope, self._inputs.get(parent))
+        return self._tasks.announce(parent, call.scope, self._inputs.get(parent))
 
-    def _watch(self, events: Events) -> Events:
+    def _track(self, events: Events) -> Events:
         """Remember calls and usage, and emit held requests after the end of their call's input."""
-        watched: Events = []
+        tracked: Events = []
         for event in events:
-            watched.append(event)
+            tracked.append(event)
             if isinstance(event, ToolUseStart) and event.id is not None:
                 self._calls[event.id] = event
             elif isinstance(event, ToolUseEnd):
                 self._inputs[event.id] = event.input
-                watched += [held for held in self._held if held.tool_call_id == event.id]
+                tracked += [held for held in self._held if held.tool_call_id == event.id]
                 self._held = [held for held in self._held if held.tool_call_id != event.id]
             elif isinstance(event, Usage):
-                self._account.note(event)
-        return watched
+                self._usage.add_message(event)
+        return tracked
 
     # Permissions and questions
 
@@ -323,9 +323,9 @@ class Session:
         if request in self._held:  # it was not emitted yet
             self._held.remove(request)
             raise UnrecognizedLine
-        return [_cancelled(request)]
+        return [InputResponse(id=request.id, scope=request.scope, decision="cancelled")]
 
-    def _answered(self, tool_id: str) -> None:
+    def _close_requests(self, tool_id: str) -> None:
         for request_id, request in list(self._waiting.items()):
             if request.tool_call_id in (tool_id, None):
                 del self._waiting[request_id]
@@ -343,9 +343,9 @@ class Session:
         return handler(self, convert(raw, shape))
 
     def _init(self, init: lines.Init) -> Events:
-        if self._started:
+        if self._initialized:
             return [Status(message="The session goes on")]
-        self._started = True
+        self._initialized = True
         return [Start(framework="claude", model=init.model, session_id=init.session_id)]
 
     def _status(self, status: lines.Status) -> Events:
@@ -396,10 +396,10 @@ class Session:
         return []
 
     def _task_notification(self, task: lines.TaskNotification) -> Events:
-        if not self._tasks.knows(task.task_id):
+        if not self._tasks.is_running(task.task_id):
             raise UnrecognizedLine
         scope = self._tasks.scope_of(task.task_id)
-        last_turn = self._messages[scope].settle() if scope in self._messages and scope else []
+        last_turn = self._messages[scope].end_turn() if scope in self._messages and scope else []
         return [*last_turn, *self._tasks.ended(task)]
 
     def _rate_limit(self, line: lines.RateLimit) -> Events:
@@ -411,9 +411,9 @@ class Session:
         return [Status(message="The conversation was reset", kind="notice")]
 
     def _result(self, line: lines.Result) -> Events:
-        events = self._messages[()].settle()
+        events = self._messages[()].end_turn()
         self._waiting, self._held = {}, []
-        events += self._account.total(line)
+        events += self._usage.total(line)
         events.append(
             Result(
                 text=line.result,
@@ -458,7 +458,3 @@ class Session:
         "task_updated": (lines.TaskUpdated, _task_updated),
         "task_notification": (lines.TaskNotification, _task_notification),
     }
-
-
-def _cancelled(request: InputRequest) -> InputResponse:
-    return InputResponse(id=request.id, scope=request.scope, decision="cancelled")

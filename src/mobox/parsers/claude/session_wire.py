@@ -168,7 +168,7 @@ class BackgroundTasks(Struct):
     tasks: list[JSON]
 
 
-# Maps the stop reasons of Claude to our names.
+# Ends
 
 _STOPS: dict[str, DoneReason] = {
     "end_turn": "stop",
@@ -207,7 +207,7 @@ def done_of_result(result: Result, error: str | None) -> Done:
         done = done_of_message(result.stop_reason or "end_turn")
         # The session has run its tools: it never ends by handing one over.
         return Done(reason="stop", native=done.native) if done.reason == "tool" else done
-    for word in (result.subtype, result.terminal_reason, result.stop_reason, error):
-        if word in _FAILURES:
-            return Done(reason=_FAILURES[word], native=word)
+    for native in (result.subtype, result.terminal_reason, result.stop_reason, error):
+        if native in _FAILURES:
+            return Done(reason=_FAILURES[native], native=native)
     return Done(reason="error", native=result.terminal_reason or result.subtype or None)

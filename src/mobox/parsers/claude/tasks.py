@@ -1,4 +1,10 @@
-"""Background work of a session: subagents, background commands, compactions."""
+"""The work of a session beside its messages: subagents, background commands, compactions, the plan.
+
+Rule 1: TodoWrite sends the whole plan; TaskCreate and TaskUpdate change one item of a list that
+        only their results number.
+Rule 2: with TodoWrite every agent has a list of its own; the tasks belong to the session,
+        whichever agent changes them.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +85,7 @@ class Tasks:
             )
         ]
 
-    def spoke(self, tool_id: str, scope: Scope, arguments: JSON) -> Events:
+    def announce(self, tool_id: str, scope: Scope, arguments: JSON) -> Events:
         """A subagent emits output: announce it, if it was not announced."""
         if tool_id in self._agents:
             return []
@@ -88,7 +94,7 @@ class Tasks:
         agent = self._unannounced[tool_id] = text_in(fields, "subagent_type") or "agent"
         return [SubagentStart(id=tool_id, scope=scope, agent=agent, task=text_in(fields, "prompt"))]
 
-    def returned(self, tool_id: str, scope: Scope, ok: bool) -> Events:
+    def end_with_call(self, tool_id: str, scope: Scope, ok: bool) -> Events:
         """A call has its result: a subagent that is not a task ends with it."""
         agent = self._unannounced.pop(tool_id, None)
         if agent is None:
@@ -96,7 +102,7 @@ class Tasks:
         status: Outcome = "ok" if ok else "error"
         return [SubagentEnd(id=tool_id, scope=scope, agent=agent, status=status)]
 
-    def knows(self, task_id: str) -> bool:
+    def is_running(self, task_id: str) -> bool:
         """Whether this task is running."""
         return task_id in self._running
 
@@ -145,11 +151,7 @@ def _end(task: _Task, status: str | None, summary: str | None) -> StreamEvent:
     )
 
 
-# The plan of a Claude Code session, from the tools that keep it.
-#
-# TodoWrite sends the whole list; TaskCreate and TaskUpdate change one item of a list that only
-# their results number. With TodoWrite every agent has a list of its own; the tasks belong to the
-# session, whichever agent changes them.
+# The plan
 
 
 class _Todo(Struct, rename="camel"):
@@ -198,13 +200,13 @@ class Todos:
 
     def after(self, tool: str, arguments: JSON, outcome: JSON) -> list[StreamEvent]:
         """The change that a finished call of `tool` made to the list: one event or none."""
-        keep = self.KEEPERS.get(tool)
-        if keep is None:
+        apply = self.CHANGES.get(tool)
+        if apply is None:
             return []
         fields = {**object_of(arguments), **object_of(outcome)}
         before = tuple(self._items.values())
         try:
-            keep(self, fields)
+            apply(self, fields)
         except msgspec.ValidationError:
             return []  # the call itself is in the log; only its effect is unknown
         return change(before, tuple(self._items.values()))
@@ -241,7 +243,7 @@ class Todos:
         for listed in convert(fields, _TaskList).tasks:
             self._items.setdefault(listed.id, item_of(listed.subject, listed.status, None))
 
-    KEEPERS: ClassVar[dict[str, Callable[[Todos, dict[str, Any]], None]]] = {
+    CHANGES: ClassVar[dict[str, Callable[[Todos, dict[str, Any]], None]]] = {
         "TodoWrite": _write,
         "TaskCreate": _create,
         "TaskUpdate": _update,

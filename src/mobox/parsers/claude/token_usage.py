@@ -1,4 +1,4 @@
-"""Token usage of a session: the program's own total, or the sum over its turns.
+"""Token usage of messages, and of a session: the program's own total, or the sum over its turns.
 
 Rule 1: `modelUsage` of a result counts the session so far, with all models and subagents.
 Rule 2: `usage` of a result counts its turn, and only the root. Earlier turns and the usage of
@@ -16,14 +16,14 @@ from mobox.parsers.claude import wire
 from mobox.parsers.values import or_raw
 
 
-class Account:
+class SessionUsage:
     """The usage of one session."""
 
     def __init__(self) -> None:
         self._turns: list[Usage] = []
         self._subagents: dict[str | None, Usage] = {}  # by message, whose latest count holds
 
-    def note(self, used: Usage) -> None:
+    def add_message(self, used: Usage) -> None:
         """Take the usage of a message."""
         if used.scope:
             self._subagents[used.id] = used
@@ -36,14 +36,15 @@ class Account:
         return or_raw(lambda: self._of_turns(turn, cost), turn) if turn else []
 
     def _of_turns(self, raw: JSON, cost: float | None) -> Events:
-        turn = _of_turn(convert(raw, wire.Usage))
+        turn = usage_of(convert(raw, wire.Usage))
         if turn.input or turn.output:  # an interrupted turn reports zero
             self._turns.append(turn)
         uses = [*self._turns, *self._subagents.values()]
         return [_sum(uses, cost, turn.service_tier)] if self._turns else []
 
 
-def _of_turn(usage: wire.Usage) -> Usage:
+def usage_of(usage: wire.Usage) -> Usage:
+    """The usage of a message or a turn; the cache counts as input."""
     read, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
     details = usage.output_tokens_details
     return Usage(

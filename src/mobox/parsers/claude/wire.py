@@ -29,7 +29,7 @@ class WholeMessage(Message, kw_only=True):
     content: list[dict[str, JSON]]
 
 
-class BegunMessage(Message):
+class StartedMessage(Message):
     content: JSON = None
     """The blocks that are complete already: none, unless the message is sent at once."""
     stop_reason: JSON = None
@@ -38,7 +38,7 @@ class BegunMessage(Message):
 
 
 class MessageStart(Line, tag="message_start"):
-    message: BegunMessage
+    message: StartedMessage
 
 
 class ContentBlockStart(Line, tag="content_block_start"):
@@ -51,11 +51,11 @@ class Delta(Struct, tag_field="type", gc=False):
 
 
 class TextDelta(Delta, tag="text_delta"):
-    said: str = field(name="text")
+    text: str
 
 
 class ThinkingDelta(Delta, tag="thinking_delta"):
-    said: str = field(name="thinking")
+    text: str = field(name="thinking")
 
 
 class SignatureDelta(Delta, tag="signature_delta"):
@@ -63,7 +63,7 @@ class SignatureDelta(Delta, tag="signature_delta"):
 
 
 class InputJsonDelta(Delta, tag="input_json_delta"):
-    said: str = field(name="partial_json")
+    text: str = field(name="partial_json")
 
 
 class Citation(Struct):

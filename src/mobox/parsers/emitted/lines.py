@@ -30,23 +30,22 @@ from mobox.events import (
 from mobox.events.usage import sum_of
 from mobox.parsers.tool_kinds import kind_of
 
-# Forms: how the data of one kind of line is converted to a Struct, and what is left over.
-#
-# A form never loses a value: it is in the Struct, in the rest, or the whole line is refused.
-
 Data = dict[str, JSON]
 Names = Mapping[str, tuple[str, ...]]
 """The names under which lines give a field, the best first."""
 Converter = Callable[[JSON], JSON]
 """Converts a value for a field; `None` if the value does not fit."""
-Mender = Callable[[Any, Data], Any]
+Repair = Callable[[Any, Data], Any]
 
 _NO_NAMES: Final[Names] = {}
 _IS_ERROR: Final = {True: "error", False: "ok"}
 
 
 class Form:
-    """Which fields to read, from which names, into which Struct."""
+    """Which fields of a line's data to read, from which names, into which Struct.
+
+    No value is lost: it is in the Struct, in the rest, or the whole line is refused.
+    """
 
     def __init__(
         self,
@@ -54,7 +53,7 @@ class Form:
         names: Names = _NO_NAMES,
         *,
         groups: frozenset[str] = frozenset(),
-        repair: Mender | None = None,
+        repair: Repair | None = None,
         **defaults: JSON,
     ) -> None:
         """`groups` are objects whose fields are named `group.field`; `repair` gets the data too."""
@@ -101,18 +100,18 @@ def _fields_of(
         if field.name == "provider" or (field.name == "id" and "id" not in names):
             continue
         options = field.type.types if isinstance(field.type, UnionType) else (field.type,)
-        words = [word for o in options if isinstance(o, LiteralType) for word in o.values]
-        convert = _one_of(words) if words else _CONVERTERS.get(field.name, _as_it_is)
+        values = [value for o in options if isinstance(o, LiteralType) for value in o.values]
+        convert = _one_of(values) if values else _CONVERTERS.get(field.name, _unchanged)
         yield field.name, names.get(field.name, (field.name,)), convert
 
 
-def _as_it_is(value: JSON) -> JSON:
+def _unchanged(value: JSON) -> JSON:
     return value
 
 
-def _one_of(words: list[Any]) -> Converter:
-    meanings: dict[Any, JSON] = {word: word for word in words}
-    if "ok" in words:
+def _one_of(values: list[Any]) -> Converter:
+    meanings: dict[Any, JSON] = {value: value for value in values}
+    if "ok" in values:
         meanings |= _IS_ERROR
     return lambda value: meanings.get(value) if type(value) in (str, bool) else None
 
@@ -143,7 +142,7 @@ _CONVERTERS: Final[dict[str, Converter]] = {
 }
 
 
-# Plans in emitted lines: items as text or objects, all of them or only the finished one.
+# Plans: items as text or objects, all of them or only the finished one
 
 Items = tuple[TodoItem, ...]
 
@@ -181,7 +180,7 @@ def read_item(item: str | Data) -> tuple[TodoItem, Data]:
     return (TodoItem(content=item), {}) if isinstance(item, str) else _ITEM.read(item)
 
 
-def which(items: Items, item: str | None, index: int | None) -> int | None:
+def position_of(items: Items, item: str | None, index: int | None) -> int | None:
     """The index of the item. Its name takes precedence over its index, which may start at 1."""
     contents = [known.content for known in items]
     at_index = index if index is not None and 0 <= index < len(items) else None
@@ -190,13 +189,15 @@ def which(items: Items, item: str | None, index: int | None) -> int | None:
     return at_index
 
 
-def finish(items: Items, item: str | None, position: int | None) -> Items:
+def mark_done(items: Items, item: str | None, position: int | None) -> Items:
     """The plan with that item done; an unknown item is added."""
     if position is not None:
         finished = replace(items[position], status="completed")
         return (*items[:position], finished, *items[position + 1 :])
     return items if item is None else (*items, TodoItem(content=item, status="completed"))
 
+
+# Lines
 
 _CACHE_BESIDE_INPUT: Final = {
     "cache_read_input_tokens": "cache_read",
@@ -277,7 +278,7 @@ class SearchLine(Struct, kw_only=True):
     topic: JSON = None
 
 
-class FoundLine(Struct, kw_only=True):
+class SearchResultLine(Struct, kw_only=True):
     """A search ended."""
 
     id: str | None = None
@@ -309,7 +310,7 @@ LINES: Final = {
     "tool_call_start": Form(ToolUseStart, _CALL, repair=_with_kind),
     "tool_result": Form(ToolResult, _RESULT),
     "search": Form(SearchLine, _CALL),
-    "search_result": Form(FoundLine, _RESULT),
+    "search_result": Form(SearchResultLine, _RESULT),
     "subagent_spawn": Form(SpawnLine, _AGENT),
     "subagent_start": Form(SubagentStart, _AGENT),
     "subagent_complete": Form(SubagentEnd, _AGENT),

@@ -7,7 +7,6 @@ own `astream`, or bare messages; and the simplified lines, as with every framewo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 from msgspec import Struct, convert
 
@@ -16,16 +15,14 @@ from mobox.parsers import EventParser
 from mobox.parsers.formats import Format, having, kinds, prefixed
 from mobox.parsers.langchain import protocol_wire, wire
 from mobox.parsers.langchain.callbacks import Callbacks
-from mobox.parsers.langchain.graph import INTERRUPT, Graph
+from mobox.parsers.langchain.graph import INTERRUPT, Graph, as_part
 from mobox.parsers.langchain.protocol import Protocol
 from mobox.parsers.langchain.run import Run
-from mobox.parsers.langchain.wire import as_message, named, raised_end
+from mobox.parsers.langchain.wire import as_message, class_name, done_of_exception
 from mobox.parsers.values import class_of, is_raised, object_of
 
-# The formats of the lines of LangChain, LangGraph and DeepAgents.
-
-_METHODS = [str(line.__struct_config__.tag) for line in protocol_wire.Line.__subclasses__()]
-_EVENTS = [str(event.__struct_config__.tag) for event in protocol_wire.Event.__subclasses__()]
+_METHODS = tuple(str(line.__struct_config__.tag) for line in protocol_wire.Line.__subclasses__())
+_EVENTS = tuple(str(event.__struct_config__.tag) for event in protocol_wire.Event.__subclasses__())
 _MIDDLEWARE = ("PatchToolCallsMiddleware", "SubAgentMiddleware", "FilesystemMiddleware")
 """Nodes of a deep agent, which other graphs do not have by default."""
 
@@ -59,7 +56,7 @@ def _message(line: JSON) -> float:
         case dict() if INTERRUPT in line:
             return 0.9
         case dict() if as_message(line) is not None:
-            return 0.9 if named(line) is not None else 0.7
+            return 0.9 if class_name(line) is not None else 0.7
         case dict() if line:
             return 0.7 * all(_is_update(each) for each in line.values())
         case _:
@@ -126,75 +123,6 @@ FORMATS: tuple[Format, ...] = (
 DEEP_FORMATS: tuple[Format, ...] = (Format("DeepAgents' events", (_deep,), narrows="langchain"),)
 
 
-# Recognizes LangGraph's own stream, `astream`: parts of several modes, as tuples or as objects.
-#
-# A part is `[mode, data]`, with subgraphs `[namespace, mode, data]`; with a single mode it is only
-# the data, with subgraphs `[namespace, data]`. `version="v2"` sends `{"type": mode, "ns", "data"}`.
-
-
-class Part(NamedTuple):
-    """One part of a graph's stream."""
-
-    mode: str
-    data: JSON
-    space: tuple[str, ...] = ()
-    interrupts: JSON = None
-
-
-def as_part(raw: JSON, graph: Graph) -> Part | None:
-    """The part that a line is, if it is one."""
-    if isinstance(raw, dict):
-        return _object(raw, graph) or _data(raw, ())
-    return _tuple(raw, graph) if isinstance(raw, list) else None
-
-
-def _object(raw: dict[str, JSON], graph: Graph) -> Part | None:
-    mode = raw.get("mode", raw.get("type"))
-    space = _space(raw.get("ns"))
-    if space is None or "data" not in raw or not isinstance(mode, str) or not graph.knows(mode):
-        return None
-    return Part(mode, raw["data"], space, raw.get("interrupts"))
-
-
-def _tuple(raw: list[JSON], graph: Graph) -> Part | None:
-    match raw:
-        case [str() as mode, data] if graph.knows(mode):
-            return Part(mode, data)
-        case [list() as names, str() as mode, data] if graph.knows(mode):
-            space = _space(names)
-            return Part(mode, data, space) if space is not None else None
-        case [list() as names, data]:
-            space = _space(names)
-            return _data(data, space) if space is not None else None
-        case _:
-            return _data(raw, ())
-
-
-def _data(data: Any, space: tuple[str, ...]) -> Part | None:
-    """A part without a mode: the mode is derived from its shape."""
-    match data:
-        case [message, dict()] if as_message(message) is not None:
-            return Part("messages", data, space)
-        case {"messages": list()}:
-            return Part("values", data, space)
-        case dict() if INTERRUPT in data or _parts_is_update(data):
-            return Part("updates", data, space)
-        case _:
-            return None
-
-
-def _parts_is_update(data: dict[str, JSON]) -> bool:
-    updates = list(data.values())
-    return all(isinstance(each, dict) or each is None for each in updates) and any(
-        isinstance(each, dict) and "messages" in each for each in updates
-    )
-
-
-def _space(names: JSON) -> tuple[str, ...] | None:
-    is_space = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    return tuple(names) if is_space else None
-
-
 class _Line(Struct):
     """Holds the union: msgspec analyzes a class once, but a bare union on every call."""
 
@@ -203,10 +131,6 @@ class _Line(Struct):
 
 class _Event(Struct):
     event: protocol_wire.AnyEvent
-
-
-_LANGCHAIN_METHODS = {line.__struct_config__.tag for line in protocol_wire.Line.__subclasses__()}
-_LANGCHAIN_EVENTS = {event.__struct_config__.tag for event in protocol_wire.Event.__subclasses__()}
 
 
 class LangChainParser(EventParser):
@@ -226,38 +150,35 @@ class LangChainParser(EventParser):
         events = super().feed(raw)
         if isinstance(raw, dict) and is_raised(raw):
             self._run.failed = True
-            self._run.ended = end = raised_end(class_of(raw))
+            self._run.ended = end = done_of_exception(class_of(raw))
             return events if end is None else [*events, end]
         return events
 
     def read(self, raw: JSON) -> Events:
         if isinstance(raw, dict):
             method = raw.get("method")
-            if isinstance(method, str) and method in _LANGCHAIN_METHODS:
+            if isinstance(method, str) and method in _METHODS:
                 line = convert({"line": raw}, _Line).line
-                return self._run.pass_on(self._protocol.read(line))
+                return self._run.emit(self._protocol.read(line))
             event = raw.get("event")
-            if isinstance(event, str) and event in _LANGCHAIN_EVENTS:
+            if isinstance(event, str) and event in _EVENTS:
                 bare = convert({"event": raw}, _Event).event
                 return self._protocol.read_event(bare, {})
-            if self._callbacks.knows(event):
+            if isinstance(event, str) and event.startswith("on_"):
                 return self._callbacks.read(raw)
             if "_interrupts" in raw:
-                return self._run.ask(raw["_interrupts"] or None, ())
-        return self._run.pass_on(self._read_part(raw))
+                return self._run.request_input(raw["_interrupts"] or None, ())
+        return self._run.emit(self._read_part(raw))
 
     def _read_part(self, raw: JSON) -> Events:
-        part = as_part(raw, self._graph)
+        part = as_part(raw)
         if part is None:
             return self._graph.message(raw, wire.MessageMetadata(), ())
         self._run.is_graph = True
-        events = self._graph.read(part.mode, part.data, part.space)
-        if part.interrupts:
-            events += self._run.ask(part.interrupts, self._graph.scope(part.space))
-        return events
+        return self._graph.read(part)
 
     def close(self) -> Events:
-        return self._run.pass_on(self._run.close())
+        return self._run.emit(self._run.close())
 
 
 class DeepAgentsParser(LangChainParser):

@@ -27,18 +27,17 @@ from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import as_calls
 from mobox.parsers.langchain.graph import INTERRUPT, Graph
 from mobox.parsers.langchain.message import Message
-from mobox.parsers.langchain.protocol import finished
+from mobox.parsers.langchain.protocol import read_tool_output
 from mobox.parsers.langchain.run import Run, text_of
 from mobox.parsers.langchain.wire import (
     MessageObject,
+    Object,
     as_message,
     is_command,
     messages_in,
     unwrapped,
 )
 from mobox.parsers.values import is_link, object_of, objects_in, text_in
-
-Object = dict[str, JSON]
 
 
 class Metadata(wire.MessageMetadata, frozen=True, kw_only=True):
@@ -68,10 +67,6 @@ class Callbacks:
         self._tools: dict[str, Metadata] = {}  # runs of tools
         self._models: dict[str, Message] = {}  # runs of models that stream
 
-    def knows(self, event: JSON) -> bool:
-        """Whether a line of this name is a callback event."""
-        return isinstance(event, str) and event.startswith("on_")
-
     def read(self, raw: Object) -> Events:
         """Parse one line."""
         line = convert({name: raw[name] for name in raw if raw[name] is not None}, Line)
@@ -80,7 +75,7 @@ class Callbacks:
             if line.event.startswith(("on_prompt_", "on_parser_")):
                 return []
             raise UnrecognizedLine
-        return self._run.pass_on(handle(self, line), line.metadata)
+        return self._run.emit(handle(self, line), line.metadata)
 
     def _scope(self, line: Line) -> Scope:
         return tuple(self._calls_of[name] for name in line.parent_ids if name in self._tools)
@@ -91,37 +86,34 @@ class Callbacks:
         for name in line.parent_ids:
             call = self._run.calls.get(self._calls_of[name]) if name in self._tools else None
             if call is not None:
-                events += self._run.calls.spawn(call, line.metadata.agent)
+                events += self._run.calls.start_agent(call, line.metadata.agent)
         return events
 
     # Models
 
-    def _model_start(self, line: Line) -> Events:
-        return self._enter(line)
-
     def _model_stream(self, line: Line) -> Events:
         message = as_message(line.data.get("chunk"))
         if message is None:
-            return self._words(line)
+            return self._text_stream(line)
         piece = convert(message.fields, wire.AiMessage)
         known = self._models.get(line.run_id)
         piece.id = known.id if known is not None else piece.id or line.run_id
-        events = [*self._enter(line), *self._run.piece(piece, self._scope(line), line.metadata)]
-        self._note(line.run_id, piece.id)
+        events = [*self._enter(line), *self._run.add_chunk(piece, self._scope(line), line.metadata)]
+        self._remember_model(line.run_id, piece.id)
         return events
 
-    def _words(self, line: Line) -> Events:
+    def _text_stream(self, line: Line) -> Events:
         """A model that is not a chat model: it streams text."""
         chunk = line.data.get("chunk")
         text = chunk.get("text") if isinstance(chunk, dict) else chunk
         if not isinstance(text, str):
             raise UnrecognizedLine
         piece = wire.AiMessage(content=text, id=line.run_id)
-        events = [*self._enter(line), *self._run.piece(piece, self._scope(line), line.metadata)]
-        self._note(line.run_id, line.run_id)
+        events = [*self._enter(line), *self._run.add_chunk(piece, self._scope(line), line.metadata)]
+        self._remember_model(line.run_id, line.run_id)
         return events
 
-    def _note(self, run_id: str, message_id: str | None) -> None:
+    def _remember_model(self, run_id: str, message_id: str | None) -> None:
         message = self._run.messages.find(message_id)
         if message is not None:
             self._models[run_id] = message
@@ -133,12 +125,12 @@ class Callbacks:
         if output is None:
             events = self._run.end(message) if message is not None else []
         elif message is not None:
-            events = self._run.tell(
+            events = self._run.add_message(
                 MessageObject("ai", {**output.fields, "id": message.id}), message.scope
             )
             self._run.remember(output, message.scope)
         else:
-            events = [*self._enter(line), *self._run.tell(output, self._scope(line))]
+            events = [*self._enter(line), *self._run.add_message(output, self._scope(line))]
         if line.parent_ids:
             return events
         return [*events, *self._run.finish(output)]
@@ -148,27 +140,30 @@ class Callbacks:
     def _tool_start(self, line: Line) -> Events:
         given, scope = line.data.get("input"), self._scope(line)
         parents = [self._calls_of[name] for name in line.parent_ids[-1:] if name in self._calls_of]
-        meant = self._run.calls.meant(line.name, given, scope)
-        call_id = parents[0] if parents else meant.id if meant is not None else line.run_id
+        call = self._run.calls.find_call(line.name, given, scope)
+        call_id = parents[0] if parents else call.id if call is not None else line.run_id
         self._calls_of[line.run_id] = call_id
         self._tools[line.run_id] = line.metadata
         self._run.interrupts.waiting.clear()
-        return [*self._enter(line), *self._run.calls.run(call_id, line.name, given, scope)]
+        return [
+            *self._enter(line),
+            *self._run.calls.ensure_started(call_id, line.name, given, scope),
+        ]
 
     def _tool_end(self, line: Line) -> Events:
         output = line.data.get("output")
         call_id = _call_in(output) or self._calls_of.get(line.run_id, line.run_id)
         scope = self._scope(line)
-        started = self._run.calls.run(call_id, line.name, line.data.get("input"), scope)
-        space = self._graph.adopt(scope)
-        return [*started, *finished(self._run, self._graph, call_id, output, space)]
+        started = self._run.calls.ensure_started(call_id, line.name, line.data.get("input"), scope)
+        namespace = self._graph.bind_scope(scope)
+        return [*started, *read_tool_output(self._run, self._graph, call_id, output, namespace)]
 
     def _tool_error(self, line: Line) -> Events:
         given = line.data.get("tool_call_id")
         call_id = given if isinstance(given, str) else self._calls_of.get(line.run_id, line.run_id)
         error = line.data.get("error")
         why = error.get("str") if isinstance(error, dict) and "str" in error else error
-        return self._run.calls.settle(call_id, line.name, self._scope(line), why, "error")
+        return self._run.calls.add_result(call_id, line.name, self._scope(line), why, "error")
 
     # Retrievers, which are handled as tools
 
@@ -176,13 +171,13 @@ class Callbacks:
         name, scope, given = line.run_id, self._scope(line), line.data.get("input")
         start = ToolUseStart(id=name, scope=scope, name=line.name or "retriever", kind="search")
         end = ToolUseEnd(id=name, scope=scope, input={} if given is None else given)
-        return self._run.watch([start, end])
+        return self._run.track_calls([start, end])
 
     def _retriever_end(self, line: Line) -> Events:
         documents = line.data.get("output")
         scope = self._scope(line)
         found = [unwrapped(each) for each in objects_in(documents)]
-        result = self._run.calls.settle(line.run_id, line.name, scope, documents)
+        result = self._run.calls.add_result(line.run_id, line.name, scope, documents)
         return [*result, *(_source(line.run_id, scope, each) for each in found)]
 
     # Chains
@@ -204,10 +199,10 @@ class Callbacks:
     def _chain_stream(self, line: Line) -> Events:
         chunk, scope = line.data.get("chunk"), self._scope(line)
         if isinstance(chunk, dict) and INTERRUPT in chunk:
-            return self._run.ask(chunk[INTERRUPT], scope)
+            return self._run.request_input(chunk[INTERRUPT], scope)
         if line.metadata.langgraph_node != line.name:
             return []  # the graph's own, which repeats its nodes
-        return self._graph.update(chunk, self._graph.adopt(scope))
+        return self._graph.update(chunk, self._graph.bind_scope(scope))
 
     def _chain_end(self, line: Line) -> Events:
         if line.parent_ids:
@@ -218,7 +213,7 @@ class Callbacks:
         if isinstance(output, dict) and as_message(output) is None:
             state = [
                 *self._run.states.plan(output, ()),
-                *self._run.states.whole(output, (), ()),
+                *self._run.states.snapshot(output, (), ()),
             ]
             last = list(messages_in(output.get("messages") or []))[-1:]
             answer = text_of(last[0]) if last and last[0].kind in ("ai", "chunk") else None
@@ -229,10 +224,10 @@ class Callbacks:
         return self._run.custom(line.name or None, line.data, self._scope(line))
 
     LINES: ClassVar[dict[str, Callable[[Callbacks, Line], Events]]] = {
-        "on_chat_model_start": _model_start,
+        "on_chat_model_start": _enter,
         "on_chat_model_stream": _model_stream,
         "on_chat_model_end": _model_end,
-        "on_llm_start": _model_start,
+        "on_llm_start": _enter,
         "on_llm_stream": _model_stream,
         "on_llm_end": _model_end,
         "on_tool_start": _tool_start,

@@ -22,7 +22,6 @@ from mobox.events import (
     File,
     Outcome,
     Scope,
-    Source,
     StreamEvent,
     SubagentEnd,
     SubagentStart,
@@ -33,10 +32,10 @@ from mobox.events import (
 )
 from mobox.parsers import tool_kinds
 from mobox.parsers.langchain import wire
-from mobox.parsers.tool_kinds import SECRET
-from mobox.parsers.values import file_data, is_link, object_of, text_in
+from mobox.parsers.langchain.wire import Object
+from mobox.parsers.values import file_data, object_of, text_in
 
-# The built-in tools of LangChain and DeepAgents: their kinds, and the events that show them.
+# Tools
 
 _KINDS: Final[dict[str, ToolKind]] = {
     "task": "agent",
@@ -50,6 +49,7 @@ _KINDS: Final[dict[str, ToolKind]] = {
     "web_fetch": "search",
     "web_search": "search",
 }
+"""The built-in tools of LangChain and DeepAgents."""
 
 
 def kind_of(name: str) -> ToolKind:
@@ -62,9 +62,8 @@ def display_of(name: str) -> Display | None:
     return tool_kinds.LANGCHAIN.get(name)
 
 
-# Citations of messages, and images and files of messages and tool results.
+# Images and files of messages and tool results
 
-Object = dict[str, JSON]
 
 _TYPES: Final = {
     "image": "image/png",
@@ -75,34 +74,6 @@ _TYPES: Final = {
     "text-plain": "text/plain",
 }
 """The types of blocks with data, and their default media types."""
-
-_KNOWN_FIELDS: Final = {
-    *("type", "id", "url", "title", "cited_text", "source", "document_title", "file_id"),
-    *("encrypted_index", "extras"),
-}
-
-
-def cite(block_id: str, scope: Scope, citation: Object, vendor: str) -> Source:
-    """A citation of a text block, with LangChain's or the provider's keys."""
-    fields = {**citation, **object_of(citation.get("extras")), **object_of(citation.get("value"))}
-    link = text_in(fields, "url", "source") or ""
-    is_url = is_link(link)
-    document = text_in(fields, "document_title")
-    secret = {name: fields[name] for name in fields if name.startswith(SECRET) and fields[name]}
-    places = {
-        k: v for k, v in fields.items() if k not in _KNOWN_FIELDS and k != "value" and v is not None
-    }
-    return Source(
-        id=block_id,
-        scope=scope,
-        url=link if is_url else None,
-        document=document if is_url or not link else link,
-        file=text_in(fields, "file_id"),
-        title=text_in(fields, "title") or document,
-        cited_text=text_in(fields, "cited_text"),
-        location={k: v for k, v in places.items() if not k.startswith(SECRET)} or None,
-        provider={vendor: secret} if secret else None,
-    )
 
 
 def file_in(block: Object, name: str | None, scope: Scope) -> File | None:
@@ -139,6 +110,8 @@ def without_files(content: JSON, name: str | None, scope: Scope) -> tuple[JSON, 
     return kept, files
 
 
+# Calls
+
 _REJECTED: Final = "User rejected the tool call"
 """Prefix of the result of a rejected call, from the approval middleware."""
 
@@ -159,7 +132,7 @@ class Call(Struct):
     spawned: bool = False
 
     @property
-    def within(self) -> Scope:
+    def inner_scope(self) -> Scope:
         """The scope of events within the call."""
         return (*self.scope, self.id)
 
@@ -167,8 +140,8 @@ class Call(Struct):
 class Calls:
     """The calls of one run, in the order in which they were made."""
 
-    def __init__(self, *, later: bool) -> None:
-        self._later = later  # a later attempt of the run
+    def __init__(self, *, is_later_attempt: bool) -> None:
+        self._is_later_attempt = is_later_attempt  # a later attempt of the run
         self._calls: dict[str, Call] = {}
 
     def get(self, call_id: str) -> Call | None:
@@ -193,17 +166,17 @@ class Calls:
         if call.id and call.id not in self._calls:
             self._calls[call.id] = Call(call.id, call.name, scope, call.args)
 
-    def past(self, call_id: str, scope: Scope) -> Call:
-        """A call of which only the id is known."""
+    def get_or_add(self, call_id: str, scope: Scope) -> Call:
+        """The call of that id; one of which no more is known is added."""
         return self._calls.setdefault(call_id, Call(call_id, UNKNOWN_TOOL, scope))
 
-    def forget(self, call_id: str | None) -> None:
+    def mark_answered(self, call_id: str | None) -> None:
         """A call of the history has its result."""
         call = self._calls.get(call_id or "")
         if call is not None and not call.started:
             call.answered = True
 
-    def run(self, call_id: str, name: str, given: JSON, scope: Scope) -> Events:
+    def ensure_started(self, call_id: str, name: str, given: JSON, scope: Scope) -> Events:
         """A call runs: emit its start, if it was not emitted."""
         call = self._calls.setdefault(call_id, Call(call_id, name, scope, given))
         if call.started:
@@ -211,7 +184,7 @@ class Calls:
         call.started = True
         call.name = name if call.name == UNKNOWN_TOOL else call.name
         call.input = given if call.input is None else call.input
-        if self._later:
+        if self._is_later_attempt:
             return []
         start = ToolUseStart(
             id=call.id,
@@ -225,7 +198,7 @@ class Calls:
 
     # Results
 
-    def answer(self, message: wire.ToolMessage, scope: Scope) -> Events:
+    def add_tool_message(self, message: wire.ToolMessage, scope: Scope) -> Events:
         """A result, as the message for the model; nothing if it was emitted."""
         call_id = message.tool_call_id
         if not call_id:
@@ -234,12 +207,12 @@ class Calls:
         failed = message.status == "error"
         denied = failed and isinstance(output, str) and output.startswith(_REJECTED)
         status: Outcome = "denied" if denied else "error" if failed else "ok"
-        events = self.settle(
+        events = self.add_result(
             call_id, message.name, scope, output, status=status, structured=message.artifact
         )
         return [*events, *files] if events else []
 
-    def settle(
+    def add_result(
         self,
         call_id: str,
         name: str | None,
@@ -252,7 +225,7 @@ class Calls:
         known = self._calls.get(call_id)
         if known is not None and known.answered:
             return []
-        events = self.run(call_id, name or UNKNOWN_TOOL, None, scope)
+        events = self.ensure_started(call_id, name or UNKNOWN_TOOL, None, scope)
         call = self._calls[call_id]
         call.answered, call.input = True, None  # the input may be a whole file
         result = ToolResult(
@@ -262,7 +235,7 @@ class Calls:
 
     # Agents
 
-    def spawn(self, call: Call, agent: str | None) -> Events:
+    def start_agent(self, call: Call, agent: str | None) -> Events:
         """A call's agent starts; nothing if that was emitted."""
         if call.spawned:
             return []
@@ -270,7 +243,7 @@ class Calls:
         arguments = object_of(call.input)
         call.agent = agent or text_in(arguments, "subagent_type") or call.name
         return [
-            *self.run(call.id, call.name, call.input, call.scope),
+            *self.ensure_started(call.id, call.name, call.input, call.scope),
             SubagentStart(
                 id=call.id,
                 scope=call.scope,
@@ -294,7 +267,7 @@ class Calls:
         """The calls that wait for a result."""
         return [call for call in self._calls.values() if not call.answered]
 
-    def meant(self, name: str | None, given: JSON, scope: Scope | None = None) -> Call | None:
+    def find_call(self, name: str | None, given: JSON, scope: Scope | None = None) -> Call | None:
         """The open call of that tool without a request, preferably with that input."""
         named = [
             call
@@ -304,7 +277,7 @@ class Calls:
         same = [call for call in named if call.input == given]
         return next(iter(same or named), None)
 
-    def spawner(self, scope: Scope, agent: str | None, task: JSON) -> Call | None:
+    def find_spawner(self, scope: Scope, agent: str | None, task: JSON) -> Call | None:
         """The call that spawned an agent of which only name and task are known."""
         free = [c for c in self.unanswered if c.scope == scope and not c.spawned]
         fields = [(c, object_of(c.input)) for c in free]

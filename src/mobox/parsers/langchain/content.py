@@ -12,25 +12,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from mobox.events import JSON, Events, Raw, ToolResult
+from mobox.events import JSON, Events, Raw, Scope, Source, ToolResult
 from mobox.parsers.langchain import wire
-from mobox.parsers.langchain.calls import cite, file_in
+from mobox.parsers.langchain.calls import file_in
 from mobox.parsers.langchain.message import Message
-from mobox.parsers.tool_kinds import is_error, pages_in, without_secrets
-from mobox.parsers.values import object_of, objects_in
+from mobox.parsers.langchain.wire import Object
+from mobox.parsers.tool_kinds import SECRET, is_error, pages_in, without_secrets
+from mobox.parsers.values import is_link, object_of, objects_in, text_in
 
-Object = dict[str, JSON]
 Reader = Callable[[Message, Object, bool], Events]
 
 _CALL_TYPES: Final = {
     *("tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call"),
     *("functionCall", "custom_tool_call"),
 }
+_KNOWN_FIELDS: Final = {
+    *("type", "id", "url", "title", "cited_text", "source", "document_title", "file_id"),
+    *("encrypted_index", "extras"),
+}
 
 
 def read_content(message: Message, piece: wire.AiMessage, *, whole: bool) -> Events:
     """Parse the content of a message, or of a delta of one; not its calls."""
-    events = _reasoning_beside(message, piece.additional_kwargs or {}, whole)
+    events = _extra_reasoning(message, piece.additional_kwargs or {}, whole)
     content = [piece.content] if isinstance(piece.content, str) else piece.content or []
     for block in content:
         if isinstance(block, str):
@@ -52,7 +56,8 @@ def _block(message: Message, block: Object, whole: bool) -> Events:
 def _add_text(message: Message, kind: str, index: wire.Index, text: JSON, whole: bool) -> Events:
     if not isinstance(text, str) or not text:
         return []
-    return message.whole(kind, index, text) if whole else message.speak(kind, index, text)
+    add = message.add_whole_text if whole else message.add_text
+    return add(kind, index, text)
 
 
 def _text(message: Message, block: Object, whole: bool) -> Events:
@@ -60,9 +65,32 @@ def _text(message: Message, block: Object, whole: bool) -> Events:
     cited = [*objects_in(block.get("citations")), *objects_in(block.get("annotations"))]
     events = _add_text(message, "text", index, block.get("text"), whole)
     if cited and not events:  # a citation may come before the text
-        events = message.speak("text", index)
-    name = message.name_of("text", index)
+        events = message.add_text("text", index)
+    name = message.block_id("text", index)
     return [*events, *(cite(name, message.scope, each, message.vendor) for each in cited)]
+
+
+def cite(block_id: str, scope: Scope, citation: Object, vendor: str) -> Source:
+    """A citation of a text block, with LangChain's or the provider's keys."""
+    fields = {**citation, **object_of(citation.get("extras")), **object_of(citation.get("value"))}
+    link = text_in(fields, "url", "source") or ""
+    is_url = is_link(link)
+    document = text_in(fields, "document_title")
+    secret = {name: fields[name] for name in fields if name.startswith(SECRET) and fields[name]}
+    places = {
+        k: v for k, v in fields.items() if k not in _KNOWN_FIELDS and k != "value" and v is not None
+    }
+    return Source(
+        id=block_id,
+        scope=scope,
+        url=link if is_url else None,
+        document=document if is_url or not link else link,
+        file=text_in(fields, "file_id"),
+        title=text_in(fields, "title") or document,
+        cited_text=text_in(fields, "cited_text"),
+        location={k: v for k, v in places.items() if not k.startswith(SECRET)} or None,
+        provider={vendor: secret} if secret else None,
+    )
 
 
 def _refusal(message: Message, block: Object, whole: bool) -> Events:
@@ -75,7 +103,7 @@ def _thinking(message: Message, block: Object, whole: bool) -> Events:
     events = _add_text(message, "thinking", index, text, whole)
     signature = block.get("signature") or object_of(block.get("extras")).get("signature")
     if isinstance(signature, str) and signature:
-        events += message.sign(index, signature)
+        events += message.add_signature(index, signature)
     return events
 
 
@@ -85,16 +113,16 @@ def _reasoning_content(message: Message, block: Object, whole: bool) -> Events:
     return _thinking(message, {"index": block.get("index"), **more}, whole)
 
 
-def _reasoning_beside(message: Message, beside: Object, whole: bool) -> Events:
+def _extra_reasoning(message: Message, extra: Object, whole: bool) -> Events:
     """Thoughts that a provider sends beside the content."""
-    text = beside.get("reasoning_content") or _summary(
-        object_of(beside.get("reasoning")).get("summary")
+    text = extra.get("reasoning_content") or _summary(
+        object_of(extra.get("reasoning")).get("summary")
     )
     return _add_text(message, "thinking", None, text, whole)
 
 
 def _redacted(message: Message, block: Object, _whole: bool) -> Events:
-    return message.hide(_index(block), block.get("data"))
+    return message.add_redacted_thought(_index(block), block.get("data"))
 
 
 def _non_standard(message: Message, block: Object, whole: bool) -> Events:
@@ -109,14 +137,14 @@ def _server_call(message: Message, block: Object, whole: bool) -> Events:
     opened = message.find("tool", index)
     events: Events = []
     if isinstance(name, str) and (opened is None or opened.id != call_id):
-        events = message.call(
+        events = message.start_call(
             index, call_id if isinstance(call_id, str) else None, name, server=True
         )
     text = block.get("partial_json") or block.get("args")
     if isinstance(text, str):
-        events += message.argue(index, text)
+        events += message.add_input_delta(index, text)
     elif whole:
-        events += message.argued(index, block.get("input", text))
+        events += message.finish_input(index, block.get("input", text))
     return events
 
 
@@ -124,12 +152,13 @@ def _server_input(message: Message, block: Object, _whole: bool) -> Events:
     """An input delta of a provider's call; those of other calls are in `tool_call_chunks`."""
     index, text = _index(block), block.get("partial_json")
     opened = message.find("tool", index)
-    is_ours = opened is not None and opened.server and isinstance(text, str)
-    return message.argue(index, text) if is_ours and isinstance(text, str) else []
+    if opened is None or not opened.server or not isinstance(text, str):
+        return []
+    return message.add_input_delta(index, text)
 
 
 def _server_result(message: Message, block: Object, _whole: bool) -> Events:
-    return [*message.leave(), *server_result(message, block)]
+    return [*message.leave_block(), *server_result(message, block)]
 
 
 def server_result(message: Message, block: Object) -> Events:
@@ -151,12 +180,12 @@ def server_result(message: Message, block: Object) -> Events:
 
 def _file(message: Message, block: Object, _whole: bool) -> Events:
     file = file_in(block, None, message.scope)
-    ends = message.leave()
+    ends = message.leave_block()
     return [*ends, Raw(scope=message.scope, raw=block) if file is None else file]
 
 
 def _other(message: Message, block: Object, _whole: bool) -> Events:
-    return [*message.leave(), Raw(scope=message.scope, raw=block)]
+    return [*message.leave_block(), Raw(scope=message.scope, raw=block)]
 
 
 _BLOCKS: Final[dict[str, Reader]] = {

@@ -1,4 +1,4 @@
-"""One open message of a model: its blocks, one after the other.
+"""The messages of a run, and the blocks of each, one after the other.
 
 Rule 1: a block ends where the next one of its message starts. The frameworks send the ends of all
         blocks in a burst at the end of the message, or not at all.
@@ -90,17 +90,13 @@ class Message:
         self._late: dict[str, JSON] = {}
         self._usage: dict[str, Any] = {}
 
-    def begin(self, number: int) -> StepStart:
-        """The event of its start."""
-        return StepStart(id=self.id, scope=self.scope, kind="turn", number=number)
-
     @property
     def block_ids(self) -> tuple[str, ...]:
         """The ids of its blocks, in order."""
         return tuple(self._block_ids)
 
     @property
-    def broke_off(self) -> bool:
+    def was_interrupted(self) -> bool:
         """Whether it was interrupted: no end, no stop reason and no usage."""
         return not (self.ended or self.stop_reason or self._usage)
 
@@ -110,25 +106,25 @@ class Message:
         """The block of that index, if it has started."""
         return self._blocks.get((kind, index))
 
-    def speak(self, kind: str, index: wire.Index, text: str = "") -> Events:
+    def add_text(self, kind: str, index: wire.Index, text: str = "") -> Events:
         """A delta of an answer ("text") or of a thought ("thinking"), which it may open."""
         block = self._blocks.get((kind, index))
         events: Events = []
         if block is None or block.ended:
-            block, events = self.open(kind, index)
+            block, events = self.open_block(kind, index)
             events.append(_OPENINGS[kind](id=block.id, scope=self.scope))
         if text:
             events.append(_DELTAS[kind](id=block.id, scope=self.scope, delta=text))
         return events
 
-    def whole(self, kind: str, index: wire.Index, text: str) -> Events:
-        """A whole answer or thought."""
-        block, events = self.open(kind, index)
+    def add_whole_text(self, kind: str, index: wire.Index, text: str) -> Events:
+        """A whole answer ("text") or thought ("thinking")."""
+        block, events = self.open_block(kind, index)
         return [*events, _OPENINGS[kind](id=block.id, scope=self.scope, content=text)]
 
-    def hide(self, index: wire.Index, data: JSON) -> Events:
+    def add_redacted_thought(self, index: wire.Index, data: JSON) -> Events:
         """A redacted thought."""
-        block, events = self.open("thinking", index)
+        block, events = self.open_block("thinking", index)
         block.ended = True
         provider = {self.vendor: {"redacted_data": data}}
         return [
@@ -137,12 +133,12 @@ class Message:
             ThinkingEnd(id=block.id, scope=self.scope, provider=provider),
         ]
 
-    def sign(self, index: wire.Index, signature: str) -> Events:
+    def add_signature(self, index: wire.Index, signature: str) -> Events:
         """The signature of a thought, in deltas or after its end."""
         block = self._blocks.get(("thinking", index))
         events: Events = []
         if block is None:
-            events = self.speak("thinking", index)
+            events = self.add_text("thinking", index)
             block = self._blocks["thinking", index]
         if block.ended:
             self._late[block.id] = {"signature": signature}
@@ -150,12 +146,12 @@ class Message:
             block.parts.append(signature)
         return events
 
-    def call(
+    def start_call(
         self, index: wire.Index, call_id: str | None, name: str, *, server: bool = False
     ) -> Events:
         """A call starts."""
         call_id = call_id or self._names.unique(f"{self.id}:call", "call")
-        block, events = self.open("tool", index, call_id)
+        block, events = self.open_block("tool", index, call_id)
         block.server = server
         if not server:
             self.calls.append(block.id)
@@ -169,7 +165,7 @@ class Message:
         )
         return [*events, start]
 
-    def argue(self, index: wire.Index, text: str) -> Events:
+    def add_input_delta(self, index: wire.Index, text: str) -> Events:
         """A delta of a call's input."""
         block = self._blocks.get(("tool", index))
         if block is None or block.ended or not text:
@@ -177,7 +173,7 @@ class Message:
         block.parts.append(text)
         return [ToolUseDelta(id=block.id, scope=self.scope, delta=text)]
 
-    def argued(self, index: wire.Index, value: JSON, invalid: str | None = None) -> Events:
+    def finish_input(self, index: wire.Index, value: JSON, invalid: str | None = None) -> Events:
         """A call's input is complete; its deltas take precedence over `value`."""
         block = self._blocks.get(("tool", index))
         if block is None or block.ended:
@@ -187,9 +183,11 @@ class Message:
             return [ToolUseEnd(id=block.id, scope=self.scope, input={} if value is None else value)]
         return [self._end(block)]
 
-    def open(self, kind: str, index: wire.Index, name: str | None = None) -> tuple[Block, Events]:
+    def open_block(
+        self, kind: str, index: wire.Index, name: str | None = None
+    ) -> tuple[Block, Events]:
         """Open a block, and end the one before it."""
-        events, before = self.leave(), self._blocks.get((kind, index))
+        events, before = self.leave_block(), self._blocks.get((kind, index))
         if before is not None and not before.ended:
             events.append(self._end(before))
         name = name or self._name(index)
@@ -197,7 +195,7 @@ class Message:
         block = self._open = self._blocks[kind, index] = Block(name, kind)
         return block, events
 
-    def name_of(self, kind: str, index: wire.Index) -> str:
+    def block_id(self, kind: str, index: wire.Index) -> str:
         """The id of a block, or that of its message where there is none."""
         block = self._blocks.get((kind, index))
         return block.id if block is not None else self.id
@@ -208,7 +206,7 @@ class Message:
 
     # Ends
 
-    def leave(self) -> Events:
+    def leave_block(self) -> Events:
         """Another block starts, or content without a block."""
         block, self._open = self._open, None
         if block is None or block.ended:
@@ -247,13 +245,15 @@ class Message:
 
     # Usage
 
-    def use(self, usage: JSON, *, whole: bool = False) -> Events:
+    def add_usage(self, usage: JSON, *, whole: bool = False) -> Events:
         """Its usage: those of deltas add up; a complete message has the total."""
         if usage is None:
             return []
-        return or_raw(lambda: self._used(convert(usage, wire.Usage), whole), usage, self.scope)
+        return or_raw(
+            lambda: self._add_counts(convert(usage, wire.Usage), whole), usage, self.scope
+        )
 
-    def _used(self, usage: wire.Usage, whole: bool) -> Events:
+    def _add_counts(self, usage: wire.Usage, whole: bool) -> Events:
         counts = _counts(usage)
         before = {} if whole else self._usage
         summed: dict[str, Any] = {
@@ -283,18 +283,17 @@ def _is_object(text: str) -> bool:
     return bool(text.strip()) and isinstance(input_of("", text).input, dict)
 
 
-# The messages of a run: which are open, which have ended, and which are sent again.
-#
-# Rule 1: if a message was interrupted and its node starts another, it is being sent again.
-# Rule 2: not all streams have the end of a message. An open one ends when its agent starts another
-#         in a later step of the graph; messages of one step may alternate.
-
 _GIVEN_NAMES: Final = ("run-", "lc_run-")
 """Prefix of the ids that LangChain gives to messages."""
 
 
 class Messages:
-    """The messages of one run."""
+    """The messages of one run: which are open, which have ended, and which are sent again.
+
+    If a message was interrupted and its node starts another, it is being sent again.
+    Not all streams have the end of a message. An open one ends when its agent starts another in a
+    later step of the graph; messages of one step may alternate.
+    """
 
     def __init__(self, names: Names) -> None:
         self.last: Message | None = None
@@ -302,8 +301,8 @@ class Messages:
         self._names = names
         self._turns: Counter[Scope] = Counter()
         self._open: dict[str, Message] = {}  # the open messages, by each of their names
-        self._over: set[str] = set()  # the names of ended messages and of the history
-        self._broken: dict[tuple[Scope, str], tuple[str, ...]] = {}  # blocks by node
+        self._ended: set[str] = set()  # the names of ended messages and of the history
+        self._failed_blocks: dict[tuple[Scope, str], tuple[str, ...]] = {}  # blocks by node
 
     @property
     def open(self) -> list[Message]:
@@ -314,17 +313,13 @@ class Messages:
         """The open message of that name."""
         return self._open.get(name or "")
 
-    def is_over(self, name: str | None) -> bool:
+    def has_ended(self, name: str | None) -> bool:
         """Whether a message has ended, or is in the history."""
-        return name in self._over
+        return name in self._ended
 
-    def is_known(self, name: str | None) -> bool:
-        """Whether a message has ended, or is open."""
-        return name in self._over or name in self._open
-
-    def know(self, name: str | None) -> None:
+    def mark_ended(self, name: str | None) -> None:
         """Mark the message of that name as ended."""
-        self._over |= {name or ""} - {""}
+        self._ended |= {name or ""} - {""}
         self._names.take(name)
 
     def begin(
@@ -343,11 +338,14 @@ class Messages:
         self._turns[scope] += 1
         if not scope:
             self.last = message
-        return message, [*before, message.begin(self._turns[scope])]
+        number = self._turns[scope]
+        return message, [*before, StepStart(id=message.id, scope=scope, kind="turn", number=number)]
 
-    def alias(self, name: str | None, scope: Scope, node: str | None) -> Message | None:
+    def find_by_provider_id(
+        self, name: str | None, scope: Scope, node: str | None
+    ) -> Message | None:
         """The open message that a provider's own id belongs to, after LangChain gave it another."""
-        if not name or name.startswith(_GIVEN_NAMES) or name in self._over:
+        if not name or name.startswith(_GIVEN_NAMES) or name in self._ended:
             return None
         for known, message in self._open.items():
             if (message.scope, message.node) == (scope, node) and known.startswith(_GIVEN_NAMES):
@@ -360,23 +358,23 @@ class Messages:
         """A message ends."""
         for name in [name for name, each in self._open.items() if each is message]:
             del self._open[name]
-            self._over |= {name, message.id} - {""}
+            self._ended |= {name, message.id} - {""}
         return message.end(status)
 
     def fail(self, message: Message) -> Events:
         """A message is interrupted by an error; its node may retry."""
         if message.node is not None:
-            self._broken[message.scope, message.node] = message.block_ids
+            self._failed_blocks[message.scope, message.node] = message.block_ids
         return self.end(message, "error")
 
-    def rest(self, scope: Scope, step: int | None) -> Events:
+    def end_earlier(self, scope: Scope, step: int | None) -> Events:
         """Another message of an agent starts: end its open messages of earlier steps."""
         left = [m for m in self.open if m.scope == scope and (step is None or m.step != step)]
         return [event for message in left for event in self.end(message)]
 
     def _retract(self, scope: Scope, node: str) -> Events:
-        left = [m for m in self.open if (m.scope, m.node) == (scope, node) and m.broke_off]
-        blocks = self._broken.pop((scope, node), ())
+        left = [m for m in self.open if (m.scope, m.node) == (scope, node) and m.was_interrupted]
+        blocks = self._failed_blocks.pop((scope, node), ())
         blocks += tuple(name for message in left for name in message.block_ids)
         ends = [event for message in left for event in self.end(message, "interrupted")]
         return [*ends, Retract(scope=scope, blocks=blocks, reason="retry")] if blocks else ends

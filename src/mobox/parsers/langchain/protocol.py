@@ -27,17 +27,14 @@ from mobox.events import (
 )
 from mobox.parsers.langchain import protocol_wire as lines
 from mobox.parsers.langchain import wire
-from mobox.parsers.langchain.calls import cite
-from mobox.parsers.langchain.content import read_content, server_result
-from mobox.parsers.langchain.graph import Graph, within
+from mobox.parsers.langchain.content import cite, read_content, server_result
+from mobox.parsers.langchain.graph import Graph, Part, namespace_of
 from mobox.parsers.langchain.message import Message
 from mobox.parsers.langchain.run import Run
-from mobox.parsers.langchain.wire import as_message, is_command, stop_reason
+from mobox.parsers.langchain.wire import Namespace, Object, as_message, is_command, stop_reason
 from mobox.parsers.values import objects_in
 
-Object = dict[str, JSON]
-Space = tuple[str, ...]
-Key = tuple[Space, str | None]
+Key = tuple[Namespace, str | None]
 
 _KINDS: Final = {
     lines.TextDelta: "text",
@@ -45,8 +42,8 @@ _KINDS: Final = {
     lines.ToolCallDelta: "tool",
 }
 _TEXT_KINDS: Final = {"text": "text", "reasoning": "thinking"}
-_CALLED: Final = {"tool_call_chunk", "tool_call", "server_tool_call_chunk", "server_tool_call"}
-_LATER: Final = {"non_standard", "server_tool_result", "invalid_tool_call"}
+_CALL_TYPES: Final = {"tool_call_chunk", "tool_call", "server_tool_call_chunk", "server_tool_call"}
+_COMPLETE_AT_END: Final = {"non_standard", "server_tool_result", "invalid_tool_call"}
 """Blocks that are complete only at their end."""
 _ENDS: Final[dict[str, Outcome]] = {
     "completed": "ok",
@@ -66,21 +63,22 @@ class Protocol:
     def read(self, line: Any) -> Events:
         """Parse one line."""
         self._run.is_graph = True
-        space = tuple(line.params.namespace or ())
+        namespace = tuple(line.params.namespace or ())
         handle = self.LINES.get(type(line))
         if handle is None:  # a part of LangGraph's own stream, under the name of its mode
-            return self._in_part(line.params, space, line.__struct_config__.tag)
-        return handle(self, line.params, space)
+            mode = line.__struct_config__.tag
+            return self._graph.read(Part(mode, line.params.data, namespace, line.params.interrupts))
+        return handle(self, line.params, namespace)
 
     # Messages
 
-    def _in_messages(self, params: lines.MessagesParams, space: Space) -> Events:
+    def _read_messages(self, params: lines.MessagesParams, namespace: Namespace) -> Events:
         event, metadata = params.data if isinstance(params.data, tuple) else (params.data, {})
-        return self.read_event(event, metadata, space)
+        return self.read_event(event, metadata, namespace)
 
-    def read_event(self, event: lines.Event, metadata: Object, space: Space = ()) -> Events:
+    def read_event(self, event: lines.Event, metadata: Object, namespace: Namespace = ()) -> Events:
         """Parse an event of a message."""
-        key = (space, convert(metadata, lines.Speaker).run_id)
+        key = (namespace, convert(metadata, lines.ModelRun).run_id)
         if isinstance(event, lines.MessageStart):
             return self._message_start(event, convert(metadata, wire.MessageMetadata), key)
         opened: Events = []
@@ -91,7 +89,7 @@ class Protocol:
         if message is None:
             return []
         events = self.EVENTS[type(event)](self, message, event)
-        return [*opened, *self._run.pass_on(self._run.watch(events))]
+        return [*opened, *self._run.emit(self._run.track_calls(events))]
 
     def _message_start(
         self, event: lines.MessageStart, about: wire.MessageMetadata, key: Key
@@ -101,48 +99,48 @@ class Protocol:
             return []
         before = self._messages.get(key)
         left = self._run.end(before, "interrupted") if before is not None else []
-        space = within(key[0], about)
-        entered = self._graph.enter(space, about.agent)
+        namespace = namespace_of(key[0], about)
+        entered = self._graph.enter(namespace, about.agent)
         metadata = event.metadata or lines.StartMetadata()
         model = metadata.model or about.model
         vendor = metadata.provider or about.vendor
         name = event.id or (f"lc_run--{about.run_id}" if about.run_id else None)
-        scope, node = self._graph.scope(space), about.checkpoint_ns
+        scope, node = self._graph.scope(namespace), about.checkpoint_ns
         message, opened = self._run.begin(name, scope, vendor, model, node)
         self._messages[key] = message
-        return self._run.pass_on([*left, *entered, *opened], replace(about, model=model))
+        return self._run.emit([*left, *entered, *opened], replace(about, model=model))
 
-    def _block_start(self, message: Message, event: lines.BlockStart) -> Events:
+    def _block_start(self, message: Message, event: lines.ContentBlockStart) -> Events:
         content, kind = event.content, str(event.content.get("type"))
         if kind in _TEXT_KINDS:
             text = content.get(kind)
-            return message.speak(
+            return message.add_text(
                 _TEXT_KINDS[kind], event.index, text if isinstance(text, str) else ""
             )
-        if kind in _CALLED:
+        if kind in _CALL_TYPES:
             return _call(message, event.index, content)
-        if kind in _LATER or (kind in _FILES and not _has_data(content)):
-            return message.leave()
+        if kind in _COMPLETE_AT_END or (kind in _FILES and not _has_data(content)):
+            return message.leave_block()
         return _other(message, event.index, content)
 
-    def _block_more(self, message: Message, event: lines.BlockMore) -> Events:
+    def _block_delta(self, message: Message, event: lines.ContentBlockDelta) -> Events:
         delta: Any = event.delta
         kind = _KINDS.get(type(delta))
         if kind == "tool":
-            return message.argue(event.index, delta.said)
+            return message.add_input_delta(event.index, delta.text)
         if kind is not None:
-            return message.speak(kind, event.index, delta.said)
+            return message.add_text(kind, event.index, delta.text)
         if isinstance(delta, lines.BlockDelta):
             return _other(message, event.index, delta.fields)
         return []  # data, which the end of its block repeats
 
-    def _block_finish(self, message: Message, event: lines.BlockFinish) -> Events:
+    def _block_finish(self, message: Message, event: lines.ContentBlockFinish) -> Events:
         finish = _FINISHES.get(str(event.content.get("type")), _other)
         return finish(message, event.index, event.content)
 
     def _message_finish(self, message: Message, event: lines.MessageFinish) -> Events:
         message.stop_reason = stop_reason(event.metadata) or event.reason
-        used = message.use(event.usage, whole=True)
+        used = message.add_usage(event.usage, whole=True)
         return [*used, *self._run.end(message)]
 
     def _message_error(self, message: Message, event: lines.MessageError) -> Events:
@@ -151,37 +149,37 @@ class Protocol:
 
     # Tools
 
-    def _in_tools(self, params: lines.ToolsParams, space: Space) -> Events:
+    def _read_tools(self, params: lines.ToolsParams, namespace: Namespace) -> Events:
         data = params.data
-        entered, scope = self._graph.enter(space), self._graph.scope(space)
-        opened = self._run.calls.run(
+        entered, scope = self._graph.enter(namespace), self._graph.scope(namespace)
+        opened = self._run.calls.ensure_started(
             data.tool_call_id, data.tool_name or UNKNOWN_TOOL, data.input, scope
         )
         self._run.interrupts.waiting.clear()
         handle = self.TOOLS.get(data.event)
         if handle is None:
             return [*entered, *opened, Raw(scope=scope, raw={"tools": data.event})]
-        return [*entered, *opened, *handle(self, data, space)]
+        return [*entered, *opened, *handle(self, data, namespace)]
 
-    def _tool_started(self, _data: lines.ToolData, _space: Space) -> Events:
+    def _tool_started(self, _data: lines.ToolData, _as_namespace: Namespace) -> Events:
         return []
 
-    def _tool_delta(self, data: lines.ToolData, space: Space) -> Events:
-        scope = self._graph.scope(space)
+    def _tool_delta(self, data: lines.ToolData, namespace: Namespace) -> Events:
+        scope = self._graph.scope(namespace)
         return [ToolResult(id=data.tool_call_id, scope=scope, output=data.delta, partial=True)]
 
-    def _tool_finished(self, data: lines.ToolData, space: Space) -> Events:
-        return finished(self._run, self._graph, data.tool_call_id, data.output, space)
+    def _tool_finished(self, data: lines.ToolData, namespace: Namespace) -> Events:
+        return read_tool_output(self._run, self._graph, data.tool_call_id, data.output, namespace)
 
-    def _tool_error(self, data: lines.ToolData, space: Space) -> Events:
-        scope, why = self._graph.scope(space), data.message
-        return self._run.calls.settle(data.tool_call_id, data.tool_name, scope, why, "error")
+    def _tool_error(self, data: lines.ToolData, namespace: Namespace) -> Events:
+        scope, why = self._graph.scope(namespace), data.message
+        return self._run.calls.add_result(data.tool_call_id, data.tool_name, scope, why, "error")
 
     # Graphs
 
-    def _in_lifecycle(self, params: lines.LifecycleParams, space: Space) -> Events:
+    def _read_lifecycle(self, params: lines.LifecycleParams, namespace: Namespace) -> Events:
         data = params.data
-        inner = space if data.namespace is None else tuple(data.namespace)
+        inner = namespace if data.namespace is None else tuple(data.namespace)
         if data.event in _ENDS:
             return self._ended(data, inner)
         if data.event != "started" or not inner:
@@ -189,43 +187,37 @@ class Protocol:
         if data.cause is not None and data.cause.tool_call_id:
             self._graph.bind(inner, data.cause.tool_call_id)
             return self._graph.enter(inner, data.graph_name)
-        self._graph.join(inner)
+        self._graph.inherit_scope(inner)
         scope = self._graph.scope(inner)
         return [StepStart(id="/".join(inner), scope=scope, kind="node", name=data.graph_name)]
 
-    def _ended(self, data: lines.LifecycleData, space: Space) -> Events:
-        status, scope = _ENDS[data.event], self._graph.scope(space)
-        call = self._graph.call_of(space)
+    def _ended(self, data: lines.LifecycleData, namespace: Namespace) -> Events:
+        status, scope = _ENDS[data.event], self._graph.scope(namespace)
+        call = self._graph.call_of(namespace)
         if call is not None:
             return self._run.calls.end_agent(call.id, status)
-        if space:
-            return [StepEnd(id="/".join(space), scope=scope, status=status)]
+        if namespace:
+            return [StepEnd(id="/".join(namespace), scope=scope, status=status)]
         return [Error(message=data.error or "The graph failed.")] if status == "error" else []
 
-    def _in_part(self, params: lines.StateParams, space: Space, mode: str) -> Events:
-        events = self._graph.read(mode, params.data, space)
-        if params.interrupts:
-            events += self._run.ask(params.interrupts, self._graph.scope(space))
-        return events
-
-    def _in_input(self, params: lines.InputParams, space: Space) -> Events:
+    def _read_input(self, params: lines.InputParams, namespace: Namespace) -> Events:
         interrupt = {"id": params.data.interrupt_id, "value": params.data.payload}
-        return self._run.ask([interrupt], self._graph.scope(space))
+        return self._run.request_input([interrupt], self._graph.scope(namespace))
 
-    LINES: ClassVar[dict[type[lines.Line], Callable[[Protocol, Any, Space], Events]]] = {
-        lines.Messages: _in_messages,
-        lines.Tools: _in_tools,
-        lines.Lifecycle: _in_lifecycle,
-        lines.Input: _in_input,
+    LINES: ClassVar[dict[type[lines.Line], Callable[[Protocol, Any, Namespace], Events]]] = {
+        lines.Messages: _read_messages,
+        lines.Tools: _read_tools,
+        lines.Lifecycle: _read_lifecycle,
+        lines.Input: _read_input,
     }
     EVENTS: ClassVar[dict[type[lines.Event], Callable[[Protocol, Message, Any], Events]]] = {
-        lines.BlockStart: _block_start,
-        lines.BlockMore: _block_more,
-        lines.BlockFinish: _block_finish,
+        lines.ContentBlockStart: _block_start,
+        lines.ContentBlockDelta: _block_delta,
+        lines.ContentBlockFinish: _block_finish,
         lines.MessageFinish: _message_finish,
         lines.MessageError: _message_error,
     }
-    TOOLS: ClassVar[dict[str, Callable[[Protocol, lines.ToolData, Space], Events]]] = {
+    TOOLS: ClassVar[dict[str, Callable[[Protocol, lines.ToolData, Namespace], Events]]] = {
         "tool-started": _tool_started,
         "tool-output-delta": _tool_delta,
         "tool-finished": _tool_finished,
@@ -233,21 +225,23 @@ class Protocol:
     }
 
 
-def finished(run: Run, graph: Graph, call_id: str, output: JSON, space: Space) -> Events:
+def read_tool_output(
+    run: Run, graph: Graph, call_id: str, output: JSON, namespace: Namespace
+) -> Events:
     """The result of a tool: the message for the model, a Command, or a value."""
-    scope = graph.scope(space)
+    scope = graph.scope(namespace)
     message = as_message(output)
     if message is not None and message.kind == "tool":
         fields = {**message.fields, "tool_call_id": message.fields.get("tool_call_id") or call_id}
-        return run.calls.answer(convert(fields, wire.ToolMessage), scope)
+        return run.calls.add_tool_message(convert(fields, wire.ToolMessage), scope)
     if is_command(output) or isinstance(output, list):
-        events = graph.update(output, space)
+        events = graph.update(output, namespace)
         call = run.calls.get(call_id)
         if call is not None and call.answered:
             return events
         value = None if is_command(output) else output
-        return [*events, *run.calls.settle(call_id, None, scope, value)]
-    return run.calls.settle(call_id, None, scope, output)
+        return [*events, *run.calls.add_result(call_id, None, scope, value)]
+    return run.calls.add_result(call_id, None, scope, output)
 
 
 # Starts and ends of blocks
@@ -274,17 +268,17 @@ def _call(message: Message, index: wire.Index, content: Object) -> Events:
         server = str(content.get("type")).startswith("server_")
         given_id = call_id if isinstance(call_id, str) else None
         given_name = name if isinstance(name, str) and name else UNKNOWN_TOOL
-        events = message.call(index, given_id, given_name, server=server)
+        events = message.start_call(index, given_id, given_name, server=server)
     if isinstance(args, str):
-        return [*events, *message.argue(index, args)]
-    return [*events, *message.argued(index, args)] if args is not None else events
+        return [*events, *message.add_input_delta(index, args)]
+    return [*events, *message.finish_input(index, args)] if args is not None else events
 
 
 def _finish_text(message: Message, index: wire.Index, content: Object) -> Events:
     events: Events = []
     if message.find("text", index) is None:
         events = _other(message, index, {**content, "annotations": None})
-    name, found = message.name_of("text", index), objects_in(content.get("annotations"))
+    name, found = message.block_id("text", index), objects_in(content.get("annotations"))
     return [*events, *(cite(name, message.scope, each, message.vendor) for each in found)]
 
 
@@ -294,19 +288,19 @@ def _finish_reasoning(message: Message, index: wire.Index, content: Object) -> E
     extras = content.get("extras")
     signature = extras.get("signature") if isinstance(extras, dict) else None
     if isinstance(signature, str) and signature:
-        return message.sign(index, signature)
+        return message.add_signature(index, signature)
     return []
 
 
 def _finish_call(message: Message, index: wire.Index, content: Object) -> Events:
     opened = [] if message.find("tool", index) else _call(message, index, {**content, "args": None})
-    return [*opened, *message.argued(index, content.get("args"))]
+    return [*opened, *message.finish_input(index, content.get("args"))]
 
 
 def _finish_invalid(message: Message, index: wire.Index, content: Object) -> Events:
     args = content.get("args")
     opened = [] if message.find("tool", index) else _call(message, index, content)
-    return [*opened, *message.argued(index, None, args if isinstance(args, str) else "")]
+    return [*opened, *message.finish_input(index, None, args if isinstance(args, str) else "")]
 
 
 def _finish_result(message: Message, _index: wire.Index, content: Object) -> Events:

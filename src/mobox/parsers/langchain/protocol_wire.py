@@ -20,15 +20,15 @@ class Delta(Struct, tag_field="type", gc=False):
 
 
 class TextDelta(Delta, tag="text-delta"):
-    said: str = field(name="text")
+    text: str
 
 
 class ReasoningDelta(Delta, tag="reasoning-delta"):
-    said: str = field(name="reasoning")
+    text: str = field(name="reasoning")
 
 
 class ToolCallDelta(Delta, tag="tool-call-delta"):
-    said: str = field(name="args")
+    text: str = field(name="args")
 
 
 class DataDelta(Delta, tag="data-delta"):
@@ -57,17 +57,17 @@ class MessageStart(Event, tag="message-start"):
     metadata: StartMetadata | None = None
 
 
-class BlockStart(Event, tag="content-block-start"):
+class ContentBlockStart(Event, tag="content-block-start"):
     index: Index
     content: Object
 
 
-class BlockMore(Event, tag="content-block-delta"):
+class ContentBlockDelta(Event, tag="content-block-delta"):
     index: Index
     delta: AnyDelta
 
 
-class BlockFinish(Event, tag="content-block-finish"):
+class ContentBlockFinish(Event, tag="content-block-finish"):
     index: Index
     content: Object
 
@@ -83,7 +83,14 @@ class MessageError(Event, tag="error"):
     code: str | None = None
 
 
-AnyEvent = MessageStart | BlockStart | BlockMore | BlockFinish | MessageFinish | MessageError
+AnyEvent = (
+    MessageStart
+    | ContentBlockStart
+    | ContentBlockDelta
+    | ContentBlockFinish
+    | MessageFinish
+    | MessageError
+)
 
 
 class Line(Struct, tag_field="method", gc=False):
@@ -179,7 +186,7 @@ class Input(Line, tag="input.requested"):
     params: InputParams
 
 
-class Speaker(Struct, gc=False):
+class ModelRun(Struct, gc=False):
     """The model run of a message."""
 
     run_id: str | None = None

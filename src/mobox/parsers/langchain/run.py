@@ -38,17 +38,16 @@ from mobox.parsers.langchain.message import Message, Messages
 from mobox.parsers.langchain.states import Interrupts, States
 from mobox.parsers.langchain.wire import (
     MessageObject,
+    Namespace,
+    Object,
     done_of,
-    handed_over,
+    done_of_message,
     messages_in,
     stop_reason,
 )
 from mobox.parsers.values import text_in
 
-Object = dict[str, JSON]
-Space = tuple[str, ...]
-
-_WATCHED = {ToolUseStart, ToolUseEnd}
+_TRACKED = {ToolUseStart, ToolUseEnd}
 
 
 class Run:
@@ -57,7 +56,7 @@ class Run:
     def __init__(self, framework: str, prefix: str = "") -> None:
         names = Names(prefix)
         self.messages = Messages(names)
-        self.calls = Calls(later=bool(prefix))
+        self.calls = Calls(is_later_attempt=bool(prefix))
         self.interrupts = Interrupts(names, self.calls)
         self.states = States()
         self.is_graph = False
@@ -72,17 +71,16 @@ class Run:
         self._started = False
         self._thoughts: set[str] = set()  # calls whose thought was emitted
 
-    def pass_on(self, events: Events, about: wire.MessageMetadata | None = None) -> Events:
+    def emit(self, events: Events, about: wire.MessageMetadata | None = None) -> Events:
         """`events`, after a START if they are the first."""
         if any(isinstance(event, SubagentEnd) for event in events):
-            events = [logged for event in events for logged in self._with_last_words(event)]
+            events = [each for event in events for each in self._with_ends_of_messages(event)]
         for event in events:
             self.failed = failed_after(self.failed, event)
         if self._started or not events:
             return events
         self._started = True
-        if about is None:
-            return [Start(framework=self._framework), *events]
+        about = about or wire.MessageMetadata()
         start = Start(
             framework=self._framework,
             agent=about.agent,
@@ -91,7 +89,7 @@ class Run:
         )
         return [start, *events]
 
-    def _with_last_words(self, event: StreamEvent) -> Events:
+    def _with_ends_of_messages(self, event: StreamEvent) -> Events:
         """End the messages of an agent that ended: not all streams have the ends of messages."""
         if not isinstance(event, SubagentEnd):
             return [event]
@@ -99,19 +97,19 @@ class Run:
         left = [m for m in self.messages.open if m.scope[: len(within)] == within]
         return [*(end for message in left for end in self.end(message)), event]
 
-    def watch(self, events: Events) -> Events:
+    def track_calls(self, events: Events) -> Events:
         """Remember the calls, and emit the thoughts that are calls of a tool."""
-        if _WATCHED.isdisjoint(map(type, events)):
+        if _TRACKED.isdisjoint(map(type, events)):
             return events
-        watched: Events = []
+        tracked: Events = []
         for event in events:
-            watched.append(event)
+            tracked.append(event)
             if isinstance(event, ToolUseStart):
                 self.calls.start(event)
             elif isinstance(event, ToolUseEnd):
                 self.calls.complete(event)
-                watched += self._thought(event)
-        return watched
+                tracked += self._thought(event)
+        return tracked
 
     def _thought(self, end: ToolUseEnd) -> Events:
         call = self.calls.get(end.id or "")
@@ -140,55 +138,56 @@ class Run:
         """A message starts: the run continues."""
         self.interrupts.waiting.clear()
         message, opened = self.messages.begin(name, scope, vendor, model, node)
-        return message, self.watch(opened)
+        return message, self.track_calls(opened)
 
     def end(self, message: Message, status: Outcome = "ok") -> Events:
         """A message ends."""
-        return self.watch(self.messages.end(message, status))
+        return self.track_calls(self.messages.end(message, status))
 
-    def piece(self, piece: wire.AiMessage, scope: Scope, about: wire.MessageMetadata) -> Events:
+    def add_chunk(self, piece: wire.AiMessage, scope: Scope, about: wire.MessageMetadata) -> Events:
         """A delta of a message, which may also start and end it."""
-        message = self.messages.find(piece.id) or self.messages.alias(
+        message = self.messages.find(piece.id) or self.messages.find_by_provider_id(
             piece.id, scope, about.checkpoint_ns
         )
         events: Events = []
-        if message is None and self.messages.is_known(piece.id):
+        if message is None and self.messages.has_ended(piece.id):
             return []  # a state had it complete
         if message is None:
-            events = self.watch(self.messages.rest(scope, about.langgraph_step))
+            events = self.track_calls(self.messages.end_earlier(scope, about.langgraph_step))
             metadata = piece.response_metadata or {}
             vendor = about.vendor or text_in(metadata, "model_provider")
             model = about.model or text_in(metadata, "model_name")
             message, opened = self.begin(piece.id, scope, vendor, model, about.checkpoint_ns)
             message.step = about.langgraph_step
             events += opened
-        events += self.add(message, piece)
+        events += self._add_content(message, piece)
         is_last = piece.chunk_position == "last"
         return [*events, *self.end(message)] if is_last else events
 
-    def add(self, message: Message, piece: wire.AiMessage) -> Events:
-        """A delta of an open message."""
+    def _add_content(self, message: Message, piece: wire.AiMessage) -> Events:
         events = read_content(message, piece, whole=False)
         for chunk in piece.tool_call_chunks or ():
-            events += _piece_of_call(message, chunk)
+            events += _add_call_chunk(message, chunk)
         if not piece.tool_call_chunks and piece.tool_calls and not message.calls:
             events += _whole_calls(message, piece)  # some models send their calls complete
         message.stop_reason = stop_reason(piece.response_metadata) or message.stop_reason
-        return self.watch([*events, *message.use(piece.usage_metadata)])
+        return self.track_calls([*events, *message.add_usage(piece.usage_metadata)])
 
-    def tell(self, message: MessageObject, scope: Scope, vendor: str | None = None) -> Events:
+    def add_message(
+        self, message: MessageObject, scope: Scope, vendor: str | None = None
+    ) -> Events:
         """A complete message, of the state or of a node's update; nothing if it was emitted."""
         if message.kind == "tool":
             result = convert(message.fields, wire.ToolMessage)
-            self.messages.know(result.id)
-            return self.calls.answer(result, scope)
-        if message.kind == "other" or self.messages.is_over(message.id):
+            self.messages.mark_ended(result.id)
+            return self.calls.add_tool_message(result, scope)
+        if message.kind == "other" or self.messages.has_ended(message.id):
             return []
         answer = convert(message.fields, wire.AiMessage)
         opened = self.messages.find(answer.id)
         if opened is not None:  # streamed: this is its end
             opened.stop_reason = stop_reason(answer.response_metadata) or opened.stop_reason
-            used = opened.use(answer.usage_metadata, whole=True)
+            used = opened.add_usage(answer.usage_metadata, whole=True)
             return [*used, *self.end(opened)]
         return self._whole_message(answer, scope, vendor)
 
@@ -199,41 +198,45 @@ class Run:
         message.stop_reason = stop_reason(about)
         events += read_content(message, answer, whole=True)
         events += _whole_calls(message, answer)
-        events += message.use(answer.usage_metadata, whole=True)
-        return [*self.watch(events), *self.end(message)]
+        events += message.add_usage(answer.usage_metadata, whole=True)
+        return [*self.track_calls(events), *self.end(message)]
 
     def remember(self, message: MessageObject, scope: Scope) -> None:
         """A message of the history."""
         if self.messages.find(message.id) is None:
-            self.messages.know(message.id)
+            self.messages.mark_ended(message.id)
         if message.kind == "tool":
-            self.calls.forget(convert(message.fields, wire.ToolMessage).tool_call_id)
+            self.calls.mark_answered(convert(message.fields, wire.ToolMessage).tool_call_id)
         elif message.kind != "other":
             for call in convert(message.fields, wire.AiMessage).tool_calls or ():
                 self.calls.remember(call, scope)
 
     # State, plan, requests
 
-    def update(self, update: Object, scope: Scope, space: Space) -> Events:
+    def update(self, update: Object, scope: Scope, namespace: Namespace) -> Events:
         """The changes of a node or a tool in the state of the graph of that namespace."""
         messages = update.get("messages")
-        events = [e for m in _messages(messages) for e in self.tell(m, scope)]
+        events = [e for m in _messages(messages) for e in self.add_message(m, scope)]
         self._note_answer(messages, scope)
-        return [*events, *self.states.plan(update, scope), *self.states.patch(update, scope, space)]
+        return [
+            *events,
+            *self.states.plan(update, scope),
+            *self.states.patch(update, scope, namespace),
+        ]
 
-    def state(self, state: Object, scope: Scope, space: Space) -> Events:
+    def state(self, state: Object, scope: Scope, namespace: Namespace) -> Events:
         """The whole state of a graph."""
-        past = self.states.is_new(space)
+        past = self.states.is_new(namespace)
         events: Events = []
         for message in _messages(state.get("messages")):
             if past:
                 self.remember(message, scope)
             else:
-                events += self.tell(message, scope)
+                events += self.add_message(message, scope)
         if not past:
             self._note_answer(state.get("messages"), scope)
         plan = [] if past else self.states.plan(state, scope)
-        return [*events, *plan, *self.states.whole(state, scope, space)]
+        return [*events, *plan, *self.states.snapshot(state, scope, namespace)]
 
     def _note_answer(self, messages: JSON, scope: Scope) -> None:
         last = list(_messages(messages))[-1:]
@@ -244,12 +247,10 @@ class Run:
         """An application's own event."""
         return [Custom(scope=scope, name=name or "custom", value=value)]
 
-    def ask(self, interrupts: JSON, scope: Scope) -> Events:
+    def request_input(self, interrupts: JSON, scope: Scope) -> Events:
         """Input requests; the open messages end before them."""
-        requests = self.interrupts.ask(interrupts, scope)
-        if not requests:
-            return []
-        return [*self._end_all(), *requests]
+        requests = self.interrupts.request_input(interrupts, scope)
+        return [*self._end_all(), *requests] if requests else []
 
     # The end
 
@@ -259,9 +260,9 @@ class Run:
             return []
         last = self.messages.last
         if self.is_graph or last is None:
-            self.ended = self._at_rest() or Done(reason="stop")
+            self.ended = self._done_if_idle() or Done(reason="stop")
         else:
-            self.ended = handed_over(last.stop_reason, bool(last.calls))
+            self.ended = done_of_message(last.stop_reason, bool(last.calls))
         answer = text_of(output) if isinstance(output, MessageObject) else output
         return [Result(text=answer)] if isinstance(answer, str) and answer else []
 
@@ -275,7 +276,7 @@ class Run:
             return self._end_of_message()
         finished = [message for message in self.messages.open if message.stop_reason is not None]
         ends = [event for message in finished for event in self.end(message)]
-        done = self._at_rest()
+        done = self._done_if_idle()
         if done is None:
             return ends
         return [*ends, Result(text=self.answer), done] if self.answer else [*ends, done]
@@ -284,37 +285,37 @@ class Run:
         last = self.messages.last
         if last is None or (last.stop_reason is None and not last.ended):
             return []
-        return [*self._end_all(), handed_over(last.stop_reason, bool(last.calls))]
+        return [*self._end_all(), done_of_message(last.stop_reason, bool(last.calls))]
 
     def _end_all(self) -> Events:
         return [event for message in self.messages.open for event in self.end(message)]
 
-    def _at_rest(self) -> Done | None:
+    def _done_if_idle(self) -> Done | None:
         if self.messages.open or any(call.started for call in self.calls.unanswered):
             return None
         done = done_of(self.messages.last.stop_reason if self.messages.last is not None else None)
         return replace(done, reason="stop") if done.reason == "tool" else done
 
 
-def _piece_of_call(message: Message, chunk: wire.ToolCallChunk) -> Events:
+def _add_call_chunk(message: Message, chunk: wire.ToolCallChunk) -> Events:
     index = chunk.index if chunk.index is not None else chunk.id
     opened = message.find("tool", index)
     events: Events = []
     if chunk.name and (opened is None or (chunk.id and opened.id != chunk.id)):
-        events = message.call(index, chunk.id, chunk.name)
-    return [*events, *message.argue(index, chunk.args or "")]
+        events = message.start_call(index, chunk.id, chunk.name)
+    return [*events, *message.add_input_delta(index, chunk.args or "")]
 
 
 def _whole_calls(message: Message, answer: wire.AiMessage) -> Events:
     events: Events = []
     for number, call in enumerate(answer.tool_calls or ()):
         index = call.id or number
-        events += message.call(index, call.id, call.name)
-        events += message.argued(index, call.args)
+        events += message.start_call(index, call.id, call.name)
+        events += message.finish_input(index, call.args)
     for raw in answer.invalid_tool_calls or ():
         chunk = convert(raw, wire.ToolCallChunk)
-        events += message.call(chunk.id, chunk.id, chunk.name or UNKNOWN_TOOL)
-        events += message.argue(chunk.id, chunk.args or "")
+        events += message.start_call(chunk.id, chunk.id, chunk.name or UNKNOWN_TOOL)
+        events += message.add_input_delta(chunk.id, chunk.args or "")
     return events
 
 

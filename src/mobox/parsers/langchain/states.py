@@ -1,9 +1,14 @@
-"""The state of a graph beside its messages: the plan, and all other keys.
+"""The state of a graph beside its messages: the plan, all other keys, and its interrupts.
 
 Rule 1: messages and the plan have events of their own; the rest of the state is STATE, and the
         files in it that a deep agent has written are FILEs too.
 Rule 2: a graph that sends its whole state needs no patches; its state is emitted when it changed.
 Rule 3: an agent's state is that of its own graph, not of graphs that are nodes of it.
+Rule 4: one interrupt may be about several calls; each is a request of its own, and the agent
+        resumes the graph when all have been answered. `resume` names the interrupt and the index
+        of its action.
+Rule 5: an interrupt comes several times (a node's update, the graph's state, the run's result),
+        and is requested once.
 """
 
 from __future__ import annotations
@@ -19,13 +24,9 @@ from mobox.events import JSON, Events, File, InputRequest, Paused, Scope, State,
 from mobox.events.names import Names
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Calls
-from mobox.parsers.langchain.wire import unwrapped
+from mobox.parsers.langchain.wire import Namespace, Object, unwrapped
 from mobox.parsers.tool_kinds import change, item_of
 from mobox.parsers.values import text_in
-
-Object = dict[str, JSON]
-Space = tuple[str, ...]
-"""The namespace of a graph within a graph."""
 
 _SEPARATE: Final = {"messages", "todos", "__interrupt__", "_lc", "_class", "jump_to"}
 _TYPES: Final = {
@@ -47,9 +48,9 @@ class States:
         self._files: dict[str, str] = {}  # texts of the root's files
         self._seen: set[Scope] = set()  # scopes whose whole state was sent
 
-    def is_new(self, space: Space) -> bool:
+    def is_new(self, namespace: Namespace) -> bool:
         """Whether this is the first state of a graph."""
-        return space not in self._seen
+        return namespace not in self._seen
 
     def plan(self, state: Object, scope: Scope) -> Events:
         """The change of the plan: one event or none."""
@@ -65,10 +66,10 @@ class States:
         changes = change(before, items)
         return [replace(event, scope=scope) for event in changes] if scope else changes
 
-    def patch(self, update: Object, scope: Scope, space: Space) -> Events:
+    def patch(self, update: Object, scope: Scope, namespace: Namespace) -> Events:
         """The changes of a node."""
         value = _rest(update)
-        if not value or space in self._seen or len(space) != len(scope):
+        if not value or namespace in self._seen or len(namespace) != len(scope):
             return []
         known = self._states.setdefault(scope, {})
         if all(name in known and known[name] == value[name] for name in value):
@@ -76,11 +77,11 @@ class States:
         self._states[scope] = {**known, **value}
         return [State(scope=scope, mode="patch", value=value)]
 
-    def whole(self, state: Object, scope: Scope, space: Space) -> Events:
+    def snapshot(self, state: Object, scope: Scope, namespace: Namespace) -> Events:
         """The whole state, if it changed."""
         value, known = _rest(state), self._states.get(scope, {})
-        self._seen.add(space)
-        if value == known or not (known or any(value.values())) or len(space) != len(scope):
+        self._seen.add(namespace)
+        if value == known or not (known or any(value.values())) or len(namespace) != len(scope):
             return []
         self._states[scope] = value
         snapshot = State(scope=scope, mode="snapshot", value=value)
@@ -122,14 +123,6 @@ def _rest(state: Object) -> Object:
     return {name: value for name, value in state.items() if name not in _SEPARATE}
 
 
-# Interrupts of a graph as input requests; approvals of calls are one kind.
-#
-# Rule 1: one interrupt may be about several calls; each is a request of its own, and the agent
-#         resumes the graph when all have been answered. `resume` names the interrupt and the index
-#         of its action.
-# Rule 2: an interrupt comes several times (a node's update, the graph's state, the run's result),
-#         and is requested once.
-
 _ALLOWED_BY: Final = {
     "allow_accept": "approve",
     "allow_edit": "edit",
@@ -141,7 +134,7 @@ _PROMPTS: Final = ("question", "prompt", "message", "query", "description", "tex
 
 
 class Interrupts:
-    """The requests of one run without an answer."""
+    """The interrupts of one run as input requests; approvals of calls are one kind."""
 
     def __init__(self, names: Names, calls: Calls) -> None:
         self._names = names
@@ -150,7 +143,7 @@ class Interrupts:
         self.waiting: list[str] = []
         """The ids of the requests, while the run waits."""
 
-    def ask(self, raws: JSON, scope: tuple[str, ...]) -> Events:
+    def request_input(self, raws: JSON, scope: tuple[str, ...]) -> Events:
         """The requests in a list of interrupts, and PAUSED; nothing if all are known.
 
         An empty list is a breakpoint: the graph stops before a node, for inspection.
@@ -186,7 +179,7 @@ class Interrupts:
     def _approval(
         self, name: str, scope: tuple[str, ...], action: Object, resume: Object, whole: JSON
     ) -> InputRequest:
-        call = self._calls.meant(text_in(action, "name", "action"), action.get("args"))
+        call = self._calls.find_call(text_in(action, "name", "action"), action.get("args"))
         if call is not None:
             call.has_request = True
         return InputRequest(
@@ -234,8 +227,8 @@ def _decisions(value: Any, name: JSON) -> tuple[str, ...]:
             config.get("actionName"),
         ):
             listed = config.get("allowed_decisions") or config.get("allowedDecisions")
-            words = listed if isinstance(listed, list) else []
-            return tuple(word for word in words if isinstance(word, str))
+            decisions = listed if isinstance(listed, list) else []
+            return tuple(each for each in decisions if isinstance(each, str))
     return ()
 
 
@@ -244,7 +237,7 @@ def _decisions_of_old(value: list[Any], name: JSON) -> tuple[str, ...]:
         action, config = each.get("action_request"), each.get("config")
         named = text_in(action, "name", "action") if isinstance(action, dict) else None
         if named == name and isinstance(config, dict):
-            return tuple(word for flag, word in _ALLOWED_BY.items() if config.get(flag))
+            return tuple(name for flag, name in _ALLOWED_BY.items() if config.get(flag))
     return ()
 
 

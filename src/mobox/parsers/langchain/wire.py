@@ -17,6 +17,8 @@ from mobox.events import JSON, Count, Done, DoneReason
 
 Object = dict[str, JSON]
 Index = int | str | None
+Namespace = tuple[str, ...]
+"""The path of a graph within a graph; that of the root is empty."""
 
 
 class ToolCallChunk(Struct):
@@ -106,9 +108,9 @@ class Task(Struct):
     interrupts: list[JSON] | None = None
 
 
-# LangChain's objects in their equivalent JSON forms.
+# Objects
 #
-# A message is `{"lc": 1, "type": "constructor", "id": […, class], "kwargs": {…}}` by its own
+# A message is `{"lc": 1, "type": "constructor", "id": […, class], "kwargs": {…}}` by LangChain's
 # `dumps`, its fields with a `type` by `model_dump`, and those with the name of its class, `_lc` or
 # `_class`, in capture/sdk and recordings. Commands and interrupts are dataclasses.
 
@@ -149,7 +151,7 @@ class MessageObject(NamedTuple):
         return name if isinstance(name, str) and name else None
 
 
-def named(raw: JSON) -> str | None:
+def class_name(raw: JSON) -> str | None:
     """The class of an object, if its form has it."""
     if not isinstance(raw, dict):
         return None
@@ -170,7 +172,7 @@ def as_message(raw: JSON) -> MessageObject | None:
     """The message that `raw` is, if it is one."""
     if not isinstance(raw, dict):
         return None
-    name, fields = named(raw), unwrapped(raw)
+    name, fields = class_name(raw), unwrapped(raw)
     if name is None:
         kind = fields.get("type")
         name = kind if isinstance(kind, str) and "content" in fields else None
@@ -191,7 +193,7 @@ def is_command(raw: JSON) -> bool:
     return isinstance(raw, dict) and "update" in raw and "goto" in raw
 
 
-# Maps stop reasons to our names: LangChain passes on those of every provider.
+# Ends
 
 _REASONS: Final[dict[str, DoneReason]] = {
     "tool_use": "tool",
@@ -208,29 +210,29 @@ _REASONS: Final[dict[str, DoneReason]] = {
     "blocklist": "content_filter",
     "prohibited_content": "content_filter",
 }
-"""By the reason in lower case; an unknown one counts as a normal stop."""
+"""Stop reasons of all providers, in lower case; an unknown one counts as a normal stop."""
 
-_RAISED: Final[dict[str, DoneReason]] = {
+_EXCEPTIONS: Final[dict[str, DoneReason]] = {
     "CancelledError": "interrupted",
     "KeyboardInterrupt": "interrupted",
     "GraphRecursionError": "max_turns",
 }
 """Exceptions that are no failure; the others are."""
 
-_NAMES: Final = ("stop_reason", "finish_reason", "done_reason", "stopReason", "finishReason")
+_REASON_KEYS: Final = ("stop_reason", "finish_reason", "done_reason", "stopReason", "finishReason")
 
 
 def stop_reason(metadata: JSON) -> str | None:
     """The provider's stop reason in a message's metadata."""
     if not isinstance(metadata, dict):
         return None
-    words = (metadata.get(name) for name in _NAMES)
-    return next((word for word in words if isinstance(word, str)), None)
+    reasons = (metadata.get(name) for name in _REASON_KEYS)
+    return next((reason for reason in reasons if isinstance(reason, str)), None)
 
 
-def raised_end(name: str | None) -> Done | None:
+def done_of_exception(name: str | None) -> Done | None:
     """The end of a run that raised an exception of that class, if the class has its own reason."""
-    reason = _RAISED.get(name or "")
+    reason = _EXCEPTIONS.get(name or "")
     return None if reason is None else Done(reason=reason, native=name)
 
 
@@ -239,7 +241,7 @@ def done_of(native: str | None) -> Done:
     return Done(reason=_REASONS.get((native or "").lower(), "stop"), native=native)
 
 
-def handed_over(native: str | None, calls: bool) -> Done:
+def done_of_message(native: str | None, calls: bool) -> Done:
     """The end of a run that is one message: its calls are for the caller to run."""
     done = done_of(native)
     return Done(reason="tool", native=native) if calls and done.reason == "stop" else done

@@ -27,8 +27,6 @@ from mobox.parsers.smolagents.agent import Agent
 from mobox.parsers.tool_kinds import runs_python
 from mobox.parsers.values import words_of
 
-# The formats of smolagents' lines.
-
 _STEPS = (
     "ActionOutput", "ActionStep", "ChatMessageStreamDelta", "FinalAnswerStep", "PlanningStep",
     "TaskStep", "ToolOutput",
@@ -56,10 +54,9 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
-# Converts smolagents' Python objects, `{"_class": name, …fields}`, into its lines.
-#
-# The package's own `dict()` methods make the lines; as a dataclass, a call has its function's name
-# and arguments beside its id, and the error of a step is an exception.
+# Python objects, `{"_class": name, …fields}`, are converted into the lines that the package's own
+# `dict()` methods make: as a dataclass, a call has its function's name and arguments beside its id,
+# and the error of a step is an exception.
 
 Data = dict[str, JSON]
 
@@ -68,35 +65,35 @@ def as_line(raw: Data) -> Data:
     """The line of an object."""
     kind, within = raw.get("_class"), raw.get("within")
     data = {name: value for name, value in raw.items() if name not in ("_class", "within")}
-    repair = _MENDERS.get(kind) if isinstance(kind, str) else None
-    line = {"type": kind, "data": data if repair is None else repair(data)}
+    convert = _CONVERTERS.get(kind) if isinstance(kind, str) else None
+    line = {"type": kind, "data": data if convert is None else convert(data)}
     return line if within is None else {**line, "within": within}
 
 
-def _sdk_objects_call(data: Data) -> Data:
+def _convert_call(data: Data) -> Data:
     if "function" in data or "name" not in data:
         return data
     function = {"name": data["name"], "arguments": data.get("arguments")}
     return {"id": data.get("id"), "function": function}
 
 
-def _step(data: Data) -> Data:
+def _convert_step(data: Data) -> Data:
     error: Any = data.get("error")
     if not isinstance(error, dict) or "_exception" not in error:
         return data
     return {**data, "error": {"type": error["_exception"], "message": error.get("str") or ""}}
 
 
-_MENDERS: dict[str, Callable[[Data], Data]] = {
-    "ToolCall": _sdk_objects_call,
-    "ActionStep": _step,
+_CONVERTERS: dict[str, Callable[[Data], Data]] = {
+    "ToolCall": _convert_call,
+    "ActionStep": _convert_step,
 }
 
 
 Path = tuple[str, ...]
 
 _TASK: Final = "TaskStep"
-MOST_AGENTS: Final = 1000
+MAX_AGENTS: Final = 1000
 """Maximum number of managed agents in a run: lines name them, and each is remembered."""
 
 
@@ -124,7 +121,7 @@ class SmolagentsParser(EventParser):
         events = self._announce(path)
         agent = self._agents[path]
         events += agent.read(line.type, data)
-        return [*events, *self._ended(path, agent)]
+        return [*events, *self._end_of_agent(path, agent)]
 
     def close(self) -> Events:
         root = self._agents[()]
@@ -139,17 +136,19 @@ class SmolagentsParser(EventParser):
             if task is not None and not path:
                 raise NotShown  # the root's task is the user's own message
             return []
-        if len(self._agents) >= MOST_AGENTS:
+        if len(self._agents) >= MAX_AGENTS:
             raise UnrecognizedLine
         events = self._announce(path[:-1])
         parent = self._agents[path[:-1]]
         name = path[-1].rpartition(":")[0] or path[-1]
         spawned_by = self._call_of(parent, name) or f"{self.prefix}{path[-1]}"
         self._spawned.add(spawned_by)
-        agent = self._agents[path] = Agent(f"{spawned_by}/", (*parent.scope, spawned_by))
-        words = task.task if task is not None else None
+        self._agents[path] = Agent(f"{spawned_by}/", (*parent.scope, spawned_by))
         start = SubagentStart(
-            id=spawned_by, scope=agent.scope[:-1], agent=name or "agent", task=words
+            id=spawned_by,
+            scope=parent.scope,
+            agent=name or "agent",
+            task=task.task if task is not None else None,
         )
         return [*events, start]
 
@@ -160,7 +159,7 @@ class SmolagentsParser(EventParser):
         code = [call for call in calls if runs_python(parent.calls[call])]
         return next(iter(named + code), None)
 
-    def _ended(self, path: Path, agent: Agent) -> Events:
+    def _end_of_agent(self, path: Path, agent: Agent) -> Events:
         if not path or not agent.has_ended:
             return []
         del self._agents[path]

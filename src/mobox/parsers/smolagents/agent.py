@@ -48,8 +48,6 @@ from mobox.parsers.smolagents import wire
 from mobox.parsers.tool_kinds import change, kind_of, runs_python
 from mobox.parsers.values import file_data, or_raw, text_in, words_of
 
-# Images that a step observed or returned, in the forms that a JSON value can have.
-
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 
 
@@ -70,22 +68,21 @@ def file_of(image: JSON, name: str | None, scope: tuple[str, ...] = ()) -> File 
     return File(id=name, scope=scope, media_type=media_type, base64=data, url=url)
 
 
-# The steps that a plan's text lists: smolagents has the model write it as prose.
-
 _HEADING: Final = re.compile(r"^#+ .*\bplan\b.*$", re.IGNORECASE | re.MULTILINE)
 _ITEM: Final = re.compile(r"^[ \t]*(?:\d{1,3}[.)]|[-*])[ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
 _END: Final = "<end_plan>"
 
 
 def items_of(plan: str) -> tuple[TodoItem, ...]:
-    """The list items of the section titled plan, else of the whole text; the rest are facts."""
+    """The list items of a plan, which is prose: of the section titled plan, else of the whole text.
+
+    The rest are facts.
+    """
     text = plan.partition(_END)[0]
     headings = list(_HEADING.finditer(text))
     listed = _ITEM.findall(text[headings[-1].end() :] if headings else text)
     return tuple(TodoItem(content=line) for line in listed)
 
-
-Reader = Callable[["Agent", Any], Events]
 
 VENDOR: Final = "smolagents"
 _KINDS: Final[dict[str, ToolKind]] = {
@@ -94,6 +91,7 @@ _KINDS: Final[dict[str, ToolKind]] = {
     "wikipedia_search": "search",
 }
 MAX_STEPS: Final = "AgentMaxStepsError"
+Reader = Callable[["Agent", Any], Events]
 
 
 class Agent:
@@ -129,15 +127,15 @@ class Agent:
         events = self._add_text(delta.content) if delta.content else []
         for fragment in delta.tool_calls or ():
             events += self._fragment(fragment)
-        return events + self._use(delta.token_usage)
+        return events + self._add_usage(delta.token_usage)
 
-    def _add_text(self, words: str) -> Events:
+    def _add_text(self, text: str) -> Events:
         events = self._begin_step()
         if self.thought is None:
             self.thought = f"{self._step}:{len(self._thoughts) + 1}"
             self._thoughts.append(self.thought)
             events.append(Thinking(id=self.thought, scope=self.scope))
-        return [*events, ThinkingDelta(id=self.thought, scope=self.scope, delta=words)]
+        return [*events, ThinkingDelta(id=self.thought, scope=self.scope, delta=text)]
 
     def _fragment(self, fragment: wire.CallFragment) -> Events:
         function = fragment.function or wire.FunctionFragment()
@@ -163,7 +161,7 @@ class Agent:
 
     def _name_of_call(self, given: str | None) -> str:
         step = self._steps + (self._step is None)
-        return self._own(given) if given else self._names.fresh(f"step_{step}:call")
+        return self._prefixed(given) if given else self._names.fresh(f"step_{step}:call")
 
     def _begin_call(self, name: str, tool: str) -> Events:
         before = [*self._begin_step(), *self._end_thought()]
@@ -172,7 +170,7 @@ class Agent:
         return [*before, ToolUseStart(id=name, scope=self.scope, name=tool, kind=kind)]
 
     def _tool_output(self, output: wire.ToolOutput) -> Events:
-        name = self._own(output.id)
+        name = self._prefixed(output.id)
         self.calls.pop(name, None)
         shown = file_of(output.output, name, self.scope) if _is_image(output.output) else None
         value = output.observation if output.output is None or shown else output.output
@@ -191,21 +189,21 @@ class Agent:
             self.reached_limit = True
             return []
         self._number = step.step_number
-        events = [*self._begin_step(), *self._unheard(step.model_output)]
+        events = [*self._begin_step(), *self._unstreamed_text(step.model_output)]
         images = [file_of(each, self._step, self.scope) for each in step.observations_images or ()]
         events += [*self._results(step), *(image for image in images if image is not None)]
         status: Outcome = "ok" if step.error is None else "error"
-        if step.error is None and step.model_output is None and not _did_something(step):
+        if step.error is None and step.model_output is None and not _has_content(step):
             status = "interrupted"
         reason = step.error.type if step.error is not None else None
         return events + self._end_step(step, status, reason)
 
-    def _unheard(self, words: JSON) -> Events:
+    def _unstreamed_text(self, text: JSON) -> Events:
         """The model's text, if it was not streamed."""
-        if self._thoughts or not isinstance(words, str) or not words:
+        if self._thoughts or not isinstance(text, str) or not text:
             return []
         name = f"{self._step}:1"
-        thought = Thinking(id=name, scope=self.scope, content=words)
+        thought = Thinking(id=name, scope=self.scope, content=text)
         return [thought, ThinkingEnd(id=name, scope=self.scope)]
 
     def _results(self, step: wire.ActionStep) -> Events:
@@ -240,11 +238,11 @@ class Agent:
         events += [
             Thinking(id=name, scope=self.scope, content=plan, source="plan", provider=provider),
             ThinkingEnd(id=name, scope=self.scope),
-            *self._planned(items_of(plan)),
+            *self._plan_changes(items_of(plan)),
         ]
         return events + self._end_step(step, "ok", "plan")
 
-    def _planned(self, items: tuple[TodoItem, ...]) -> Events:
+    def _plan_changes(self, items: tuple[TodoItem, ...]) -> Events:
         if not items:
             return []
         before, self._plan = self._plan, items
@@ -253,7 +251,7 @@ class Agent:
     def _final_answer(self, step: wire.FinalAnswer) -> Events:
         self.final, self.has_ended = step.answer, True
         events = [*self._end_thought(), *self._leave_step()]
-        name = self._own("answer")
+        name = self._prefixed("answer")
         shown = file_of(self.final, name, self.scope) if _is_image(self.final) else None
         if shown is not None:
             return [*events, shown, *self._statistics(None)]
@@ -278,7 +276,7 @@ class Agent:
         if self._step is not None:
             return []
         self._steps += 1
-        self._step = self._own(f"step_{self._steps}")
+        self._step = self._prefixed(f"step_{self._steps}")
         number = self._number + 1
         return [StepStart(id=self._step, scope=self.scope, kind="turn", number=number)]
 
@@ -291,7 +289,7 @@ class Agent:
     ) -> Events:
         if step.timing is not None:
             self._timings.append(step.timing)
-        events = [*self._end_thought(), *self._use(step.token_usage)]
+        events = [*self._end_thought(), *self._add_usage(step.token_usage)]
         return events + self._leave_step(status, reason)
 
     def _leave_step(self, status: Outcome = "ok", reason: str | None = None) -> Events:
@@ -302,13 +300,13 @@ class Agent:
             return []
         return [StepEnd(id=name, scope=self.scope, status=status, reason=reason)]
 
-    def _use(self, usage: JSON) -> Events:
+    def _add_usage(self, usage: JSON) -> Events:
         """The usage of the step; the last delta of a stream reports it, and the step repeats it."""
         if usage is None:
             return []
-        return or_raw(lambda: self._used(usage), usage, self.scope)
+        return or_raw(lambda: self._parse_usage(usage), usage, self.scope)
 
-    def _used(self, raw: JSON) -> Events:
+    def _parse_usage(self, raw: JSON) -> Events:
         usage = msgspec.convert(raw, wire.TokenUsage)
         if usage == self._last_usage:
             return []
@@ -324,7 +322,7 @@ class Agent:
             ),
         ]
 
-    def _own(self, name: str) -> str:
+    def _prefixed(self, name: str) -> str:
         return f"{self._names.prefix}{name}"
 
     READERS: ClassVar[dict[str, tuple[type[Struct], Reader]]] = {
@@ -339,7 +337,7 @@ class Agent:
     }
 
 
-def _did_something(step: wire.ActionStep) -> bool:
+def _has_content(step: wire.ActionStep) -> bool:
     """Whether a step without text of the model has content after all."""
     return step.observations is not None or step.action_output is not None
 
