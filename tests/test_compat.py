@@ -25,7 +25,7 @@ from mobox.compat import (
 )
 from mobox.delivery import sse
 from mobox.events import json_text
-from mobox.events.transcript import fold
+from mobox.events.transcript import build_message
 from support.grammar_ai_sdk import check_ai_sdk
 from support.recordings import FOLDER, each_recording, recorded_log
 
@@ -305,7 +305,7 @@ def test_parse_gives_every_event_that_feed_gives(recording: Path) -> None:
     lines, framework = JsonLines(), recording.parent.name
     one, many = get_parser(framework), get_parser(framework)
     for line in lines.feed(recording.read_bytes()) + lines.close():
-        raw = json_text.decode(line) if isinstance(line, bytes) else line
+        raw = json_text.decode_json(line) if isinstance(line, bytes) else line
         event, expected = one.parse(raw), many.feed(raw)
         assert [event, *event.more] == (expected or [events.Raw(raw=raw, source=NO_EVENT)])
 
@@ -316,7 +316,7 @@ def test_the_log_of_parsed_events_is_the_log_of_the_lines(recording: Path) -> No
     parser, many = get_parser(framework), get_parser(framework)
     one, other = mobox.Recorder("emitted"), mobox.Recorder("emitted")
     for line in lines.feed(recording.read_bytes()) + lines.close():
-        raw = json_text.decode(line) if isinstance(line, bytes) else line
+        raw = json_text.decode_json(line) if isinstance(line, bytes) else line
         silent = [events.Raw(raw=raw, source=NO_EVENT)]
         assert one.feed([parser.parse(raw)]) == other.feed(many.feed(raw) or silent)
 
@@ -384,7 +384,7 @@ def test_thoughts_are_joined_as_they_are_in_the_stored_message() -> None:
     parser = get_parser("emitted")
     for line in lines:
         parser.parse(json.loads(line))
-    stored = fold(recorded_log(FOLDER / "emitted" / "tokens.jsonl"), "msg_1")
+    stored = build_message(recorded_log(FOLDER / "emitted" / "tokens.jsonl"), "msg_1")
     assert parser.get_thinking() == stored.metadata["thinking"]
     assert parser.get_thinking().split("\n\n") == [
         *("Let me look.", "Two sources agree.", "A third does not.", "So be it."),

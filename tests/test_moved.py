@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import warnings
 from importlib import import_module
@@ -52,6 +53,13 @@ def test_old_name_is_the_same_object_in_a_public_module(
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("old", MOVED)
+def test_old_module_hides_nothing_of_its_package(old: str) -> None:
+    package, _, name = old.rpartition(".")
+    code = f"import {package}; assert not hasattr({package}, {name!r})"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
 @pytest.mark.parametrize("old", WHOLE)
 def test_module_that_moved_as_a_whole_has_the_same_objects(old: str) -> None:
     new = MOVED[old]

@@ -4,11 +4,9 @@ docs/add-a-protocol.md shows its use. The names are stable (docs/stability.md); 
 they come from are internal. Nothing in Mobox imports this module.
 """
 
-from mobox.events.blocks import LINES as LINE_EVENTS
-from mobox.events.blocks import Blocks
+from mobox.events.blocks import LINE_EVENTS, Blocks
 from mobox.events.message import Message
-from mobox.events.transcript import HeldErrors
-from mobox.events.transcript import fold as build_message
+from mobox.events.transcript import HeldErrors, build_message
 from mobox.events.usage import UsageTotal
 from mobox.formatters import (
     Formatter,
@@ -20,13 +18,15 @@ from mobox.formatters import (
     protocols,
 )
 from mobox.formatters.pieces import format_pieces
-from mobox.formatters.values import FAILED as FAILED_OUTCOMES
-from mobox.formatters.values import address_of as file_url
-from mobox.formatters.values import document_of as source_document
-from mobox.formatters.values import error_text as call_error
-from mobox.formatters.values import failure_of as run_failure
-from mobox.formatters.values import link_of as source_url
-from mobox.formatters.values import without_none
+from mobox.formatters.values import (
+    FAILED_OUTCOMES,
+    call_error,
+    file_url,
+    run_failure,
+    source_document,
+    source_url,
+    without_none,
+)
 
 __all__ = [
     "FAILED_OUTCOMES",

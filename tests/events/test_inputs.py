@@ -7,7 +7,7 @@ import pytest
 
 from mobox import get_parser
 from mobox.events import JSON, ToolUseDelta, ToolUseEnd, ToolUseStart
-from mobox.events.names import input_of
+from mobox.events.names import tool_use_end
 from mobox.lifecycle import Lifecycle
 
 ENDS: list[tuple[JSON, dict[str, Any]]] = [
@@ -24,7 +24,7 @@ ENDS: list[tuple[JSON, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("told", "end"), ENDS, ids=repr)
 def test_input_ends_as_it_was_streamed(told: JSON, end: dict[str, Any]) -> None:
-    assert input_of("t", told, ("s",)) == ToolUseEnd(id="t", scope=("s",), **end)
+    assert tool_use_end("t", told, ("s",)) == ToolUseEnd(id="t", scope=("s",), **end)
 
 
 def claude(text: str) -> list[JSON]:
@@ -65,10 +65,10 @@ def test_every_framework_ends_an_input_so(lines: Any, text: str) -> None:
     parser = get_parser(lines.__name__)
     told = [event for line in lines(text) for event in parser.feed_line(json.dumps(line).encode())]
     ends = [event for event in [*told, *parser.close()] if isinstance(event, ToolUseEnd)]
-    assert ends == [input_of("t", text)]
+    assert ends == [tool_use_end("t", text)]
 
 
 def test_run_waits_too_for_an_unfinished_input() -> None:
     run = Lifecycle()
     run.feed_all([ToolUseStart(id="t", name="ls"), ToolUseDelta(id="t", delta=" ")])
-    assert input_of("t", " ") in run.close()
+    assert tool_use_end("t", " ") in run.close()

@@ -29,7 +29,7 @@ from mobox.events.message import (
     ToolPart,
     parts_for_history,
 )
-from mobox.events.transcript import fold
+from mobox.events.transcript import build_message
 from mobox.lifecycle import Lifecycle
 
 CALL = [ToolUseStart(id="call_1", name="look"), ToolUseEnd(id="call_1", input={"at": "it"})]
@@ -40,7 +40,9 @@ def told(*events: StreamEvent, reason: DoneReason | None = "stop") -> list[AnyPa
     lifecycle = Lifecycle("emitted")
     log = lifecycle.feed_all([Start(framework="emitted"), *events])
     log += lifecycle.close(Done(reason=reason)) if reason is not None else []
-    return parts_for_history(fold([LogEntry(n, n, n, event) for n, event in enumerate(log)], "run"))
+    return parts_for_history(
+        build_message([LogEntry(n, n, n, event) for n, event in enumerate(log)], "run")
+    )
 
 
 def words(event_id: str, text: str) -> list[StreamEvent]:

@@ -65,7 +65,7 @@ from mobox.events.message import (
     TurnPart,
     UsagePart,
 )
-from mobox.events.transcript import Transcript, fold
+from mobox.events.transcript import Transcript, build_message
 from mobox.events.usage import Totals
 from support.recordings import each_recording, recorded_log
 from support.strategies import log_of, logs, numbered
@@ -75,13 +75,15 @@ STOP = Done(reason="stop")
 
 def folded(*events: StreamEvent, ends: Done | None = STOP) -> Message:
     """The message of a run that says this, a tenth of a second an entry."""
-    return fold(numbered(log_of([*events, ends] if ends else events)), "msg_1")
+    return build_message(numbered(log_of([*events, ends] if ends else events)), "msg_1")
 
 
 def untimed(*events: StreamEvent) -> list[AnyPart]:
     """The parts of a run that has no times, as far as it has come."""
     log = log_of([Start(framework="test"), *events, Paused(request_ids=())])
-    return fold([LogEntry(n, n, None, event) for n, event in enumerate(log, 1)], "msg_1").parts
+    return build_message(
+        [LogEntry(n, n, None, event) for n, event in enumerate(log, 1)], "msg_1"
+    ).parts
 
 
 def texts(message: Message) -> list[str]:
@@ -423,7 +425,7 @@ def test_the_columns_are_what_the_documents_parser_gives() -> None:
     parser, recorder = get_parser("emitted"), Recorder("emitted")
     for line in lines:
         parser.parse(line)
-    message = fold(recorder.feed(lines) + recorder.close(), "msg_1")
+    message = build_message(recorder.feed(lines) + recorder.close(), "msg_1")
     assert message.content == parser.get_text() == "Half of it."
     assert message.metadata == {"processing": ["Starting"], "thinking": parser.get_thinking()}
 
@@ -451,15 +453,15 @@ def test_message_has_the_outcome_of_the_run(
 
 def test_lost_run_has_its_last_error() -> None:
     log = numbered(log_of([Error(message="Broke.")], Done(reason="lost")))
-    assert fold(log, "msg_1").error == "Broke."
+    assert build_message(log, "msg_1").error == "Broke."
 
 
 def test_a_message_that_has_not_ended_has_no_reason_and_no_duration() -> None:
     log = numbered(log_of([Text(id="x", content="Hi"), Paused(request_ids=())]))
-    message = fold(log, "msg_1")
+    message = build_message(log, "msg_1")
     assert (message.reason, message.error, message.duration_ms) == (None, None, None)
     assert message.parts == [TextPart(id="x", text="Hi")]
-    assert fold([], "msg_1") == Message(id="msg_1", parts=[])
+    assert build_message([], "msg_1") == Message(id="msg_1", parts=[])
 
 
 def test_message_has_the_usage() -> None:
@@ -472,14 +474,14 @@ def test_run_and_blocks_have_their_durations() -> None:
     log = log_of([Thinking(id="x"), ThinkingDelta(id="x", delta="Hm"), Text(id="y"), STOP])
     times = [1000, 1100, 1200, 1400, 1800, 1900, 2000]
     entries = [LogEntry(n, n, ts, e) for n, (ts, e) in enumerate(zip(times, log, strict=True), 1)]
-    message = fold(entries, "msg_1")
+    message = build_message(entries, "msg_1")
     assert message.duration_ms == 1000
     assert [p.duration_ms for p in message.parts if isinstance(p, ThinkingPart)] == [700]
 
 
 def test_without_times_there_are_no_durations() -> None:
     log = log_of([Thinking(id="x"), STOP])
-    message = fold([LogEntry(n, n, None, e) for n, e in enumerate(log, 1)], "msg_1")
+    message = build_message([LogEntry(n, n, None, e) for n, e in enumerate(log, 1)], "msg_1")
     assert message.duration_ms is None
     assert message.parts == [ThinkingPart(id="x", ended=True)]
 
@@ -535,12 +537,12 @@ def assert_stored(message: Message) -> None:
 
 @given(logs())
 def test_parts_survive_being_stored(log: list[LogEntry]) -> None:
-    assert_stored(fold(log, "msg_1"))
+    assert_stored(build_message(log, "msg_1"))
 
 
 @each_recording
 def test_the_parts_of_a_recording_survive_being_stored(recording: Path) -> None:
-    message = fold(recorded_log(recording), "msg_1")
+    message = build_message(recorded_log(recording), "msg_1")
     assert message.parts
     assert_stored(message)
 
@@ -551,8 +553,8 @@ def test_a_message_may_be_looked_at_while_it_grows(log: list[LogEntry], cut: int
     for number, entry in enumerate(log, 1):
         transcript.add(entry.event, entry.ts)
         if number % (cut % 5 + 1) == 0:
-            assert transcript.message("msg_1") == fold(log[:number], "msg_1")
-    assert transcript.message("msg_1") == fold(log, "msg_1")
+            assert transcript.message("msg_1") == build_message(log[:number], "msg_1")
+    assert transcript.message("msg_1") == build_message(log, "msg_1")
 
 
 @given(logs())
@@ -561,7 +563,7 @@ def test_nothing_emitted_is_lost(log: list[LogEntry]) -> None:
         told: list[Any] = [e.event for e in entries if isinstance(e.event, types)]
         return "".join(e.delta if hasattr(e, "delta") else e.content for e in told)
 
-    parts = fold(log, "msg_1").parts
+    parts = build_message(log, "msg_1").parts
     spoken = "".join(part.text for part in parts if isinstance(part, TextPart))
     assert sorted(spoken) == sorted(said(log, Text, TextDelta))
     thought = "".join(part.text for part in parts if isinstance(part, ThinkingPart))
@@ -571,13 +573,13 @@ def test_nothing_emitted_is_lost(log: list[LogEntry]) -> None:
 
 def test_a_block_whose_end_is_not_known_keeps_its_text_when_its_id_is_used_again() -> None:
     events = [Text(id="a", content="one"), TextDelta(id="a", delta=" and"), Text(id="a")]
-    parts = fold(numbered([Start(framework="test"), *events]), "msg_1").parts
+    parts = build_message(numbered([Start(framework="test"), *events]), "msg_1").parts
     assert [part.text for part in parts if isinstance(part, TextPart)] == ["one and", ""]
 
 
 @given(logs())
 def test_a_run_that_ended_has_nothing_open(log: list[LogEntry]) -> None:
-    message = fold(log, "msg_1")
+    message = build_message(log, "msg_1")
     if message.reason is not None:
         blocks = [p for p in message.parts if isinstance(p, TextPart | ThinkingPart | ToolPart)]
         assert all(part.ended for part in blocks)

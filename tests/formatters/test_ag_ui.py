@@ -46,7 +46,7 @@ from mobox.events import (
     Usage,
 )
 from mobox.events.message import Message
-from mobox.events.transcript import fold
+from mobox.events.transcript import build_message
 from mobox.events.turn import PromptData, PromptFile, PromptText, UserMessage
 from mobox.formatters import format_all, get_formatter, profiles_of
 from mobox.formatters.ag_ui import (
@@ -988,7 +988,7 @@ def test_the_real_client_connects_to_a_thread_where_nothing_is_under_way(
 ) -> None:
     log = numbered(log_of([Thinking(id="i", content="Hm"), *CALL, FOUND, Text(content="x")]))
     asked = user_message(UserMessage(id="u", parts=(PromptText(text="Look"),)))
-    messages = [asked, *snapshot(fold(log, "r"), profile)]
+    messages = [asked, *snapshot(build_message(log, "r"), profile)]
     documents = connect(messages, thread_id="t", run_id="c", profile=profile)
     check_ag_ui(documents, profile)
     reading = ag_ui.read(profile, documents)

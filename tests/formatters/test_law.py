@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mobox.events import LogEntry
-from mobox.events.transcript import Transcript, fold
+from mobox.events.transcript import Transcript, build_message
 from mobox.formatters import get_formatter
 from mobox.formatters.ai_sdk.snapshot import ui_message
 from support.ai_sdk_client import AiSdkClients
@@ -55,7 +55,7 @@ def assert_law(ai_sdk: AiSdkClients, log: list[LogEntry], profile: str) -> None:
         actual = comparable(without_last_step(client["parts"]), profile)
         assert actual == expected, f"entry {k}: {entry}"
         assert client.get("metadata") == stored.get("metadata"), f"entry {k}: {entry}"
-    assert transcript.message("msg_1") == fold(log, "msg_1")
+    assert transcript.message("msg_1") == build_message(log, "msg_1")
 
 
 @pytest.mark.parametrize("profile", CLIENTS)

@@ -7,7 +7,7 @@ import pytest
 
 from mobox import LogEntry, get_formatter
 from mobox.events import Done, Start, Status, StreamEvent
-from mobox.events.transcript import fold
+from mobox.events.transcript import build_message
 from mobox.formatters import format_all
 from mobox.formatters.ag_ui import snapshot
 from mobox.formatters.ai_sdk import ui_message
@@ -77,7 +77,7 @@ def test_the_texts_are_two_messages_in_the_chat_pane() -> None:
 
 
 def test_the_stored_message_has_the_same_order() -> None:
-    message = fold(LOG, "msg_1")
+    message = build_message(LOG, "msg_1")
     parts = [part["type"] for part in ui_message(message)["parts"]]
     assert parts == ["text", "data-step", "text", "dynamic-tool"]
     assert [each["content"] for each in snapshot(message)[:2]] == ["Hello", "More"]
@@ -96,11 +96,11 @@ def test_thoughts_are_streamed_as_tokens_and_stored_as_paragraphs() -> None:
     assert deltas[:3] == ["Let", " me", " look."]
     assert "".join(deltas).split("\n\n") == THOUGHTS
     assert sum(each["type"] == "reasoning-start" for each in chunks) == 1
-    assert fold(TOKENS, "msg_1").metadata["thinking"].split("\n\n") == THOUGHTS
+    assert build_message(TOKENS, "msg_1").metadata["thinking"].split("\n\n") == THOUGHTS
 
 
 def test_a_custom_value_replaces_the_one_with_its_name_and_id() -> None:
-    parts = ui_message(fold(TOKENS, "msg_1"))["parts"]
+    parts = ui_message(build_message(TOKENS, "msg_1"))["parts"]
     assert [part for part in parts if part["type"] == "data-progress"] == [
         {"type": "data-progress", "id": "p1", "data": {"percent": 100}},
         {"type": "data-progress", "id": "p2", "data": {"percent": 10}},
@@ -132,7 +132,7 @@ def test_a_preparation_is_only_a_transient_status(profile: str) -> None:
 
 
 def test_a_preparation_is_not_in_the_stored_message() -> None:
-    message = fold(PREPARATION, "msg_1")
+    message = build_message(PREPARATION, "msg_1")
     assert message.metadata == {"processing": ["Looking"]}
     (processing,) = ui_message(message)["parts"]
     assert processing["text"] == "Looking"
@@ -164,7 +164,7 @@ def test_placeholders_name_calls_by_their_ids_on_the_wire(profile: str) -> None:
     for document in documents_of("ag-ui", PLACEHOLDERS, profile):
         client.handle(msgspec.json.decode(document))
     assert client.charts == ["a", None, "again", "b"]  # it reads no MESSAGES_SNAPSHOT
-    assert charts_of(snapshot(fold(PLACEHOLDERS, "msg_1"), profile)) == NAMED
+    assert charts_of(snapshot(build_message(PLACEHOLDERS, "msg_1"), profile)) == NAMED
 
 
 @pytest.mark.parametrize("profile", ["1.0", "pre-1.0"])
@@ -181,7 +181,7 @@ def test_the_real_client_finds_the_calls_wherever_it_joins(
 
 @pytest.mark.parametrize("profile", ["v5", "v6", "v7"])
 def test_placeholders_name_calls_of_the_ai_sdk_too(profile: str) -> None:
-    parts = ui_message(fold(PLACEHOLDERS, "msg_1"), profile)["parts"]
+    parts = ui_message(build_message(PLACEHOLDERS, "msg_1"), profile)["parts"]
     texts = [part["text"] for part in parts if part["type"] == "text"]
     tools = [part for part in parts if part["type"] == "dynamic-tool"]
     results = {each["toolCallId"]: msgspec.json.encode(each["output"]) for each in tools}

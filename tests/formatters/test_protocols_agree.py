@@ -12,7 +12,7 @@ from hypothesis import given
 
 from mobox.delivery import sse
 from mobox.events import Done, LogEntry, StreamEvent, ToolResult, ToolUseEnd, ToolUseStart
-from mobox.events.transcript import fold
+from mobox.events.transcript import build_message
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ag_ui import snapshot
 from mobox.formatters.ai_sdk import ui_message
@@ -119,6 +119,6 @@ def test_the_recordings_have_something_to_compare() -> None:
 def test_any_log_gives_the_same_to_all(log: list[LogEntry]) -> None:
     """By what the clients would have, which the laws of both protocols say."""
     contract = by_contract(told(log, "agent-event", "v1"))
-    message = fold(log, "msg_1")
+    message = build_message(log, "msg_1")
     assert_ai_sdk_has_the_same(log, ui_message(message, "v6")["parts"], contract)
     assert_ag_ui_has_the_same(log, snapshot(message, "1.0"), contract)

@@ -45,7 +45,7 @@ from mobox.events import (
     Usage,
 )
 from mobox.events.message import Message
-from mobox.events.transcript import fold
+from mobox.events.transcript import build_message
 from mobox.events.usage import Totals
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ai_sdk import ui_message
@@ -81,7 +81,7 @@ def assert_law(ai_sdk: AiSdkClients, log: list[LogEntry], profile: str) -> None:
     reading = ai_sdk.read_chunks(CLIENTS[profile], format_all(formatter, log))
     assert reading.error is None
     client = reading.message["parts"] if reading.message is not None else []
-    stored = ui_message(fold(log, "msg_1"), profile)
+    stored = ui_message(build_message(log, "msg_1"), profile)
     assert shown(client, profile) == shown(stored["parts"], profile)
     if reading.message is not None and "metadata" in stored:
         metadata = as_in_javascript(reading.message["metadata"])
@@ -211,7 +211,7 @@ def test_blocks_of_a_later_version_are_sent_from_the_first_known_event(
     log = numbered([start, *events])
     for k in range(1, len(log) + 1):
         assert_law(ai_sdk, log[:k], profile)
-    [told] = ui_message(fold(log, "msg_1"), profile)["parts"]
+    [told] = ui_message(build_message(log, "msg_1"), profile)["parts"]
     assert part.items() <= told.items()
     formatter = get_formatter("ai-sdk", "msg_1", profile)
     assert formatter.format(log[0]) == [b'{"type":"start","messageId":"msg_1"}']
@@ -316,7 +316,7 @@ def stored(*events: StreamEvent, profile: str = "v6", done: Done | None = None) 
         [Start(framework="test"), *events, *([done] if done else [Paused(request_ids=())])]
     )
     entries = [LogEntry(n, n, None, event) for n, event in enumerate(log, 1)]
-    return ui_message(fold(entries, "msg_1"), profile)
+    return ui_message(build_message(entries, "msg_1"), profile)
 
 
 def tool_of(*events: StreamEvent, profile: str = "v6") -> UIPart:
@@ -393,7 +393,7 @@ def test_a_message_of_columns_is_what_the_columns_of_one_with_parts_are() -> Non
     log = numbered(
         log_of([Status(message="a"), Thinking(content="b"), Text(content="c"), Done(reason="stop")])
     )
-    whole = fold(log, "m")
+    whole = build_message(log, "m")
     row = Message(id="m", parts=[], content=whole.content, metadata=whole.metadata)
     texts = [part["text"] for part in ui_message(row)["parts"]]
     assert texts == [part["text"] for part in ui_message(whole)["parts"]] == ["a", "b", "c"]

@@ -13,7 +13,7 @@ from mobox import registry
 from mobox.capture.jsonlines import JsonLines
 from mobox.parsers import frameworks
 from mobox.parsers.detection import LOOK_AT, detect
-from mobox.parsers.formats import having, kinds, prefixed
+from mobox.parsers.formats import has_keys, kind_in, kind_starts_with
 from mobox.parsers.unsupported import UNSUPPORTED
 from support.recordings import RECORDINGS, each_recording
 
@@ -233,7 +233,7 @@ def test_one_line_identifies_a_graph_as_a_deep_agent() -> None:
     assert found(deep["metadata"])[1] is None
 
 
-@pytest.mark.parametrize("shape", [kinds("a", ["b"]), prefixed("a", "b"), having("a")])
+@pytest.mark.parametrize("shape", [kind_in("a", ["b"]), kind_starts_with("a", "b"), has_keys("a")])
 def test_a_shape_takes_any_value(shape: Callable[[Any], float]) -> None:
     lines: list[Any] = [None, 7, "a", [], ["a"], {}, {"a": []}, {"a": None}, {"a": {}}]
     assert {*map(shape, lines)} <= {0.0, 1.0}

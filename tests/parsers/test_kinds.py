@@ -8,7 +8,7 @@ import pytest
 
 from mobox import LogEntry, Recorder, get_formatter
 from mobox.events import ToolKind, ToolUseStart
-from mobox.parsers.tool_kinds import kind_of, runs_python
+from mobox.parsers.tool_kinds import runs_python, tool_kind
 
 Line = dict[str, Any]
 
@@ -34,12 +34,12 @@ OTHERS = [
 @pytest.mark.parametrize("name", PYTHON)
 def test_usual_name_of_a_python_tool_is_code(name: str) -> None:
     assert runs_python(name)
-    assert kind_of(name) == "code"
+    assert tool_kind(name) == "code"
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_name_is_a_function(name: str) -> None:
-    assert kind_of(name) == "function"
+    assert tool_kind(name) == "function"
 
 
 def test_long_number_in_a_name_takes_no_time() -> None:
@@ -50,8 +50,8 @@ def test_long_number_in_a_name_takes_no_time() -> None:
 
 def test_framework_knows_its_own_tools_better() -> None:
     own: dict[str, ToolKind] = {"run_code": "shell"}
-    assert kind_of("run_code", own) == "shell"
-    assert kind_of("run_python", own) == "code"
+    assert tool_kind("run_code", own) == "shell"
+    assert tool_kind("run_python", own) == "code"
 
 
 # A call of a Python tool in each framework

@@ -23,7 +23,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from mobox import LogEntry, Recorder, get_formatter
 from mobox.events import Done, Raw, decode_many, encode_many
 from mobox.events.message import Message
-from mobox.events.transcript import fold
+from mobox.events.transcript import build_message
 from mobox.formatters import format_all, profiles_of
 from mobox.formatters.ag_ui import snapshot
 from mobox.formatters.ai_sdk import ui_message
@@ -275,7 +275,7 @@ def check_replay(log: list[LogEntry]) -> None:
 
 def check_streams(log: list[LogEntry]) -> None:
     """Every client can read the run, live and reloaded."""
-    message = fold(log, "msg_1")
+    message = build_message(log, "msg_1")
     assert msgspec.json.decode(msgspec.json.encode(message), type=Message) == message
     for profile in PROFILES:
         formatter = get_formatter("ai-sdk", "msg_1", profile)

@@ -8,7 +8,7 @@ import pytest
 
 from mobox import LogEntry, Recorder, get_formatter
 from mobox.events import Done, Error, EventType
-from mobox.events.transcript import fold
+from mobox.events.transcript import build_message
 from support.recordings import RECORDINGS, name_of
 
 Line = dict[str, Any]
@@ -215,7 +215,7 @@ def test_panes_finish_with_error(lines: list[Line]) -> None:
 
 @every_failure
 def test_stored_message_has_the_error(lines: list[Line]) -> None:
-    message = fold(log_of("claude", lines_of(*lines)), "msg_1")
+    message = build_message(log_of("claude", lines_of(*lines)), "msg_1")
     assert (message.reason, message.error) == ("error", "boom")
 
 

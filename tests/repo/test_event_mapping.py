@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from mobox.parsers import frameworks
-from mobox.parsers.formats import Format, having, kinds
+from mobox.parsers.formats import Format, has_keys, kind_in
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "event-mapping"
 
@@ -28,9 +28,9 @@ def test_the_mapping_page_is_up_to_date(script: ModuleType) -> None:
 
 
 def test_kinds_of_lines_come_from_the_formats_of_a_parser(script: ModuleType) -> None:
-    words = Format("words", (kinds("kind", ("word", "act")), having("squawk", "at")))
-    nested = Format("nested", (having("parrot"),), kind=("parrot.0.kind", "parrot.0.act.name"))
-    counted = Format("counts", (having("count"),), kind=lambda line: f"{line['count']} words")
+    words = Format("words", (kind_in("kind", ("word", "act")), has_keys("squawk", "at")))
+    nested = Format("nested", (has_keys("parrot"),), kind=("parrot.0.kind", "parrot.0.act.name"))
+    counted = Format("counts", (has_keys("count"),), kind=lambda line: f"{line['count']} words")
     unnamed = Format("a parrot's feathers", (lambda line: float("feathers" in line),))
     formats = [words, nested, counted, unnamed]
     rows = [

@@ -44,7 +44,7 @@ from mobox.events import (
     Usage,
 )
 from mobox.events.message import Message
-from mobox.events.transcript import fold
+from mobox.events.transcript import build_message
 from mobox.events.turn import (
     Action,
     ContextItem,
@@ -795,7 +795,7 @@ class StorageConformance(LogConformance, FollowingConformance):
 
     async def test_a_message_is_the_fold_of_its_log(self, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi there")
-        folded = fold(await store.read(run.id), run.id)
+        folded = build_message(await store.read(run.id), run.id)
         for _ in range(2):  # the second time out of the cache
             history = await store.history("ann", "chat")
             assert [message.role for message in history.messages] == ["user", "assistant"]

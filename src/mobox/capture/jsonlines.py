@@ -190,6 +190,6 @@ class _Held:
 def decode(line: bytes) -> Any:
     """Decode a line; returns a RAW event with the reason if it is not JSON."""
     try:
-        return json_text.decode(line)
+        return json_text.decode_json(line)
     except NotJson as problem:
         return json_text.kept(line, str(problem))

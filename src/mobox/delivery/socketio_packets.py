@@ -94,7 +94,7 @@ class Packet:
         if self.packet_type not in (CONNECT, DISCONNECT, EVENT):
             return self._refuse("expected an event without binary data")
         try:
-            self.data = json_text.decode(match[4].encode()) if match[4] else None
+            self.data = json_text.decode_json(match[4].encode()) if match[4] else None
         except (NotJson, UnicodeEncodeError) as problem:
             return self._refuse(f"expected JSON: {problem}")
         return self._read_event() if self.packet_type == EVENT else None

@@ -72,7 +72,9 @@ _DELTAS = {EventType.TEXT_DELTA: Block.TEXT, EventType.THINKING_DELTA: Block.THI
 _ENDS = {EventType.TEXT_END: Block.TEXT, EventType.THINKING_END: Block.THINKING}
 _CONTENT_IN = _OPENINGS | _DELTAS
 
-LINES: Final = {kind for kind, block in BLOCK_OF.items() if block is not None} - _CONTENT_IN.keys()
+LINE_EVENTS: Final = {
+    kind for kind, block in BLOCK_OF.items() if block is not None
+} - _CONTENT_IN.keys()
 """Events without text of their own: each adds one line to the block that it opens."""
 
 NOTES: Final = frozenset({EventType.SUBAGENT_START, EventType.SUBAGENT_END})
@@ -167,7 +169,7 @@ class Blocks:
         block = BLOCK_OF[event.type]
         if block is None:
             return None
-        if event.type in LINES:
+        if event.type in LINE_EVENTS:
             # Processing, and the notes on subagents, belong to the run, in whatever scope they are.
             return self._unnamed(block, ())
         if event.id is None:

@@ -35,7 +35,7 @@ _MAX_DIGITS: Final = 4300  # msgspec reads no longer integer, and CPython prints
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-def decode(text: bytes) -> JSON:
+def decode_json(text: bytes) -> JSON:
     """Decode `text`; raises `NotJson` with the reason if it is not JSON."""
     brackets = 0 if len(text) <= SHORT else text.count(b"[") + text.count(b"{")
     if brackets > MAX_CONTAINERS:

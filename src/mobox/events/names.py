@@ -16,7 +16,7 @@ from mobox.events import JSON, StreamEvent, ToolUseEnd, json_text
 _E = TypeVar("_E", bound=StreamEvent)
 
 
-class Names:
+class IdAllocator:
     """The ids in use; generated ones start with `prefix`."""
 
     def __init__(self, prefix: str = "") -> None:
@@ -52,13 +52,13 @@ def named(event: _E, name: str | None) -> _E:
     return event if event.id == name else replace(event, id=name)
 
 
-def input_of(name: str, text: JSON, scope: tuple[str, ...] = ()) -> ToolUseEnd:
+def tool_use_end(name: str, text: JSON, scope: tuple[str, ...] = ()) -> ToolUseEnd:
     """The END of a call with this input: JSON text, nothing, or the value itself."""
     if not isinstance(text, str):
         return ToolUseEnd(id=name, scope=scope, input={} if text is None else text)
     if not text.strip():
         return ToolUseEnd(id=name, scope=scope, input={})
     try:
-        return ToolUseEnd(id=name, scope=scope, input=json_text.decode(text.encode()))
+        return ToolUseEnd(id=name, scope=scope, input=json_text.decode_json(text.encode()))
     except NotJson:
         return ToolUseEnd(id=name, scope=scope, invalid=text)

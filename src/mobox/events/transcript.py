@@ -47,7 +47,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.events.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES, Block, Blocks
+from mobox.events.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINE_EVENTS, Block, Blocks
 from mobox.events.message import (
     AnyPart,
     BlockPart,
@@ -71,7 +71,7 @@ from mobox.events.message import (
 from mobox.events.usage import UsageTotal
 
 
-def fold(entries: Iterable[LogEntry], message_id: str) -> Message:
+def build_message(entries: Iterable[LogEntry], message_id: str) -> Message:
     """The message that a log, or a prefix of one, adds up to."""
     transcript = Transcript()
     for entry in entries:
@@ -195,7 +195,7 @@ class Transcript:
         move = self._blocks.turn_to(event)
         if move.closed is not None and move.closed.id in self._open and event.type not in _ENDS:
             self._close(move.closed.id)
-        if move.opened is not None and event.type in LINES:
+        if move.opened is not None and event.type in LINE_EVENTS:
             kind = ThinkingPart if move.opened.block is Block.THINKING else ProcessingPart
             self._begin(kind(id=move.opened.id))
 

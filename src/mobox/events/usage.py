@@ -33,7 +33,7 @@ _COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning", "total",
 _values = attrgetter(*_COUNTS)
 
 
-def sum_of(*counts: int | None) -> int:
+def sum_counts(*counts: int | None) -> int:
     """The sum of the known counts, capped at what a log can hold."""
     return min(sum(count or 0 for count in counts), MOST)
 

@@ -13,7 +13,7 @@ from mobox.events import JSON, DoneReason, Error, File, Outcome, Source, TodoIte
 
 T = TypeVar("T")
 
-FAILED: Final[Collection[Outcome]] = ("error", "denied", "interrupted")
+FAILED_OUTCOMES: Final[Collection[Outcome]] = ("error", "denied", "interrupted")
 """The statuses of a call that are formatted as its error."""
 _ERRORS = {"denied": "The call was denied.", "interrupted": "The call was interrupted."}
 _END_TEXTS: dict[DoneReason, str] = {
@@ -23,7 +23,7 @@ _END_TEXTS: dict[DoneReason, str] = {
 """The texts for failures without a message."""
 
 
-def failure_of(reason: DoneReason, fatal: Error | None) -> tuple[str, str] | None:
+def run_failure(reason: DoneReason, fatal: Error | None) -> tuple[str, str] | None:
     """The error message and code of a failed run; `fatal` comes from `HeldErrors`."""
     words = error_of(reason, fatal.message if fatal is not None else None)
     code = (fatal.code if fatal is not None else None) or reason
@@ -35,7 +35,7 @@ def error_of(reason: DoneReason, message: str | None) -> str | None:
     return (message or _END_TEXTS[reason]) if reason in _END_TEXTS else None
 
 
-def error_text(result: ToolResult) -> str:
+def call_error(result: ToolResult) -> str:
     """The error text of a failed call."""
     return text_of(result.output) or _ERRORS.get(result.status, "The call failed.")
 
@@ -76,17 +76,17 @@ _FILES: Final = (*_LINKS, "data:", "blob:")
 _MEDIA_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+")
 
 
-def link_of(source: Source) -> str | None:
+def source_url(source: Source) -> str | None:
     """The URL of a source; `None` if it has none that may be opened."""
     return source.url if source.url and source.url.lower().startswith(_LINKS) else None
 
 
-def document_of(source: Source) -> str | None:
+def source_document(source: Source) -> str | None:
     """The name of a source without a link; it may be a URL that must not be opened."""
-    return source.document if link_of(source) else source.document or source.url
+    return source.document if source_url(source) else source.document or source.url
 
 
-def address_of(file: File) -> str | None:
+def file_url(file: File) -> str | None:
     """The URL of a file, or the file itself; `None` if only its provider can fetch it."""
     if file.url and file.url.lower().startswith(_FILES):
         return file.url

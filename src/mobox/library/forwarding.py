@@ -108,7 +108,7 @@ async def body_to(agent: str | None, request: Request, most: int) -> bytes:
 def _with_agent(body: bytes, agent: str) -> bytes:
     """A chat request with `agent` set; a body that is not an object is left to the route."""
     try:
-        value: Any = json_text.decode(body)
+        value: Any = json_text.decode_json(body)
     except NotJson:
         return body
     return msgspec.json.encode({**value, "agent": agent}) if isinstance(value, dict) else body

@@ -50,7 +50,7 @@ from mobox.events import (
     ThinkingEnd,
 )
 from mobox.events.blocks import NOTES, Block, Blocks, OpenBlock, end_of
-from mobox.events.names import Names, named
+from mobox.events.names import IdAllocator, named
 from mobox.events.waiting import Pause
 from mobox.lifecycle.calls import Calls, RenamedCalls
 from mobox.lifecycle.ending import AGENTS_OWN_REASONS, Ending
@@ -90,7 +90,7 @@ class Lifecycle:
         self._blocks = Blocks()
         self._thoughts = Thoughts()  # of the block without a framework id
         self._open: dict[str | None, tuple[type[StreamEvent], StreamEvent]] = {}
-        self._names = Names()
+        self._names = IdAllocator()
         self._spans = Spans(self._names)
         self._block_ids: set[str | None] = set()  # all blocks that were opened in this run
         self._retracted: set[str] = set()
@@ -354,7 +354,7 @@ class Lifecycle:
 class Spans:
     """The open steps and subagents, in the order of their starts."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: IdAllocator) -> None:
         self._names = names
         self._open: dict[tuple[type[StreamEvent], str], StreamEvent] = {}
 

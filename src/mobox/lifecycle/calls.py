@@ -29,7 +29,7 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.events.names import Names, input_of, named
+from mobox.events.names import IdAllocator, named, tool_use_end
 from mobox.events.placeholders import Placeholders
 
 _ABOUT_CALLS = {
@@ -56,14 +56,14 @@ class _Call:
     def end(self) -> ToolUseEnd:
         """The END to add for an input that was not ended."""
         if self.start.input is None and self.deltas:
-            return input_of(self.name, "".join(self.deltas), self.start.scope)
+            return tool_use_end(self.name, "".join(self.deltas), self.start.scope)
         return ToolUseEnd(id=self.name, scope=self.start.scope, input=self.start.input)
 
 
 class Calls:
     """The tool calls of one run."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: IdAllocator) -> None:
         self._names = names
         self._calls: dict[str | None, _Call] = {}
         self._open: dict[str | None, _Call] = {}  # calls without a result

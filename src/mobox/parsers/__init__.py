@@ -17,7 +17,7 @@ from mobox.errors import NotJson, NotShown, UnknownFramework, UnrecognizedLine
 from mobox.events import JSON, Raw, StreamEvent, TextDelta, json_text
 from mobox.parsers.emitted import EMITTED, EmittedLines, plain_text
 from mobox.parsers.formats import Format
-from mobox.parsers.values import NOT_SHOWN, is_raised, raised
+from mobox.parsers.values import NOT_SHOWN, exception_error, is_exception
 from mobox.registry import find, names
 
 _T = TypeVar("_T")
@@ -65,8 +65,8 @@ class EventParser:
         if type(raw) is dict:
             if "data" in raw and self._emitted.knows(raw):
                 return self._emitted.read(raw)
-            if is_raised(raw):
-                return [raised(raw)]
+            if is_exception(raw):
+                return [exception_error(raw)]
         return self._emitted.thoughts.without_repeats(self.read(raw))
 
     def _or_raw(
@@ -90,7 +90,7 @@ class EventParser:
         if (text := plain_text(line)) is not None:
             return [TextDelta(delta=text)]
         try:
-            return self.feed(json_text.decode(line))
+            return self.feed(json_text.decode_json(line))
         except NotJson as problem:
             return [json_text.kept(line, str(problem))]
 

@@ -19,7 +19,7 @@ from mobox.parsers import GROUP, EmittedParser, frameworks
 from mobox.parsers.emitted import EMITTED
 from mobox.parsers.formats import Format
 from mobox.parsers.unsupported import UNSUPPORTED
-from mobox.parsers.values import is_raised
+from mobox.parsers.values import is_exception
 from mobox.registry import find
 
 LOOK_AT: Final = 32
@@ -116,7 +116,7 @@ class _Candidate:
 
 
 def _is_evidence(line: JSON) -> bool:
-    return isinstance(line, list) or (isinstance(line, dict) and not is_raised(line))
+    return isinstance(line, list) or (isinstance(line, dict) and not is_exception(line))
 
 
 def _candidates() -> Iterator[_Candidate]:

@@ -81,16 +81,16 @@ class Having(Struct, frozen=True):
         return self.confidence if fits and self.unwanted.isdisjoint(line) else 0.0
 
 
-def kinds(key: str, names: Iterable[str], *has: str, confidence: float = 1.0) -> Kinds:
+def kind_in(key: str, names: Iterable[str], *has: str, confidence: float = 1.0) -> Kinds:
     """Objects whose `key` is one of these names, and which have these other keys as well."""
     return Kinds(key, frozenset(names), frozenset(has), confidence)
 
 
-def prefixed(key: str, *prefixes: str, confidence: float = 1.0) -> Prefixed:
+def kind_starts_with(key: str, *prefixes: str, confidence: float = 1.0) -> Prefixed:
     """Objects whose `key` is a text that begins like this."""
     return Prefixed(key, prefixes, confidence)
 
 
-def having(*keys: str, confidence: float = 1.0, without: Iterable[str] = ()) -> Having:
+def has_keys(*keys: str, confidence: float = 1.0, without: Iterable[str] = ()) -> Having:
     """Objects that have all these keys, and none of the others."""
     return Having(keys, frozenset(without), confidence)

@@ -24,7 +24,7 @@ from mobox.events import (
     TodoUpdate,
     ToolKind,
 )
-from mobox.parsers.values import objects_in, text_in
+from mobox.parsers.values import first_text, objects_in
 
 _NONE: Final[Mapping[str, ToolKind]] = MappingProxyType({})
 _PYTHON: Final = r"(?:i?python|jupyter|pyodide|py)"
@@ -43,7 +43,7 @@ _MCP: Final = re.compile(r"mcp(?:__|\.)(?:.*?(?:__|\.))?")
 """Prefix of the names of tools that a Model Context Protocol server offers."""
 
 
-def kind_of(name: str, own: Mapping[str, ToolKind] = _NONE) -> ToolKind:
+def tool_kind(name: str, own: Mapping[str, ToolKind] = _NONE) -> ToolKind:
     """The kind of a tool; one of the caller's own is a function."""
     if name in own:
         return own[name]
@@ -68,7 +68,7 @@ def _runs_python(name: str) -> bool:
 
 # Which other event shows the calls of well-known tools, however an agent reports them.
 
-CLAUDE: Final[dict[str, Display]] = {
+CLAUDE_DISPLAYS: Final[dict[str, Display]] = {
     "Agent": "agent",
     "Task": "agent",
     "TaskCreate": "todos",
@@ -77,7 +77,7 @@ CLAUDE: Final[dict[str, Display]] = {
     "TaskUpdate": "todos",
     "TodoWrite": "todos",
 }
-LANGCHAIN: Final[dict[str, Display]] = {
+LANGCHAIN_DISPLAYS: Final[dict[str, Display]] = {
     "task": "agent",
     "think_tool": "think",
     "write_todos": "todos",
@@ -90,7 +90,7 @@ SECRET: Final = "encrypted_"
 """Prefix of members that only their provider can read."""
 
 
-def is_error(output: JSON) -> bool:
+def is_failed_output(output: JSON) -> bool:
     """Whether a tool reports a failure: by an error type, or an exit code."""
     if not isinstance(output, dict):
         return False
@@ -98,17 +98,17 @@ def is_error(output: JSON) -> bool:
     return (isinstance(kind, str) and kind.endswith("_error")) or code not in (None, 0)
 
 
-def pages_in(name: str | None, scope: tuple[str, ...], output: JSON) -> list[Source]:
+def search_sources(name: str | None, scope: tuple[str, ...], output: JSON) -> list[Source]:
     """The pages that a search names."""
     items = objects_in(output if isinstance(output, list) else [output])
     return [
-        Source(id=name, scope=scope, url=url, title=text_in(item, "title"))
+        Source(id=name, scope=scope, url=url, title=first_text(item, "title"))
         for item in items
-        if (url := text_in(item, "url")) is not None
+        if (url := first_text(item, "url")) is not None
     ]
 
 
-def without_secrets(value: JSON, path: str = "") -> tuple[JSON, dict[str, JSON]]:
+def split_encrypted(value: JSON, path: str = "") -> tuple[JSON, dict[str, JSON]]:
     """`value` without its encrypted members, and those by their JSON pointer."""
     if isinstance(value, list):
         children = {str(i): child for i, child in enumerate(value)}
@@ -121,7 +121,7 @@ def without_secrets(value: JSON, path: str = "") -> tuple[JSON, dict[str, JSON]]
         if key.startswith(SECRET) and child is not None:
             secrets[f"{path}/{key}"] = child
         else:
-            clean[key], inner = without_secrets(child, f"{path}/{key}")
+            clean[key], inner = split_encrypted(child, f"{path}/{key}")
             secrets |= inner
     return (list(clean.values()) if isinstance(value, list) else clean), secrets
 
@@ -131,13 +131,13 @@ def without_secrets(value: JSON, path: str = "") -> tuple[JSON, dict[str, JSON]]
 Items = tuple[TodoItem, ...]
 
 
-def item_of(content: str, status: str | None, active_form: str | None = None) -> TodoItem:
+def todo_item(content: str, status: str | None, active_form: str | None = None) -> TodoItem:
     """An item of a plan; an unknown status counts as pending."""
     item = TodoItem(content=content, active_form=active_form)
     return replace(item, status=status) if status in ("in_progress", "completed") else item
 
 
-def change(before: Items, after: Items) -> list[StreamEvent]:
+def todo_change(before: Items, after: Items) -> list[StreamEvent]:
     """The event for the change from one list to the next; none if nothing changed."""
     if before == after:
         return []

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from mobox.events import JSON
-from mobox.parsers.formats import Format, having, kinds, prefixed
+from mobox.parsers.formats import Format, has_keys, kind_in, kind_starts_with
 
 _PYDANTIC_KINDS: Final = (
     "part_start", "part_delta", "part_end", "final_result", "function_tool_call",
@@ -77,8 +77,8 @@ def _strands(line: JSON) -> float:
 
 
 def _llama_index_call(line: JSON) -> float:
-    is_call = kinds("type", ("ToolCall",), "data")(line) > 0
-    return having("tool_name", "tool_kwargs")(line["data"]) if is_call else 0.0
+    is_call = kind_in("type", ("ToolCall",), "data")(line) > 0
+    return has_keys("tool_name", "tool_kwargs")(line["data"]) if is_call else 0.0
 
 
 def _agno(line: JSON) -> float:
@@ -89,31 +89,33 @@ def _agno(line: JSON) -> float:
 
 
 def _ai_sdk(line: JSON) -> float:
-    named = prefixed("type", *_AI_SDK_PREFIXES)(line)
-    return max(named * 0.9, kinds("type", _AI_SDK, confidence=0.6)(line))
+    named = kind_starts_with("type", *_AI_SDK_PREFIXES)(line)
+    return max(named * 0.9, kind_in("type", _AI_SDK, confidence=0.6)(line))
 
 
 def _a2a(line: JSON) -> float:
     result = line.get("result", line) if isinstance(line, dict) else None
-    kind = kinds("kind", ("status-update", "artifact-update"), confidence=0.9)(result)
-    return max(kind, having("statusUpdate")(result), having("artifactUpdate")(result))
+    kind = kind_in("kind", ("status-update", "artifact-update"), confidence=0.9)(result)
+    return max(kind, has_keys("statusUpdate")(result), has_keys("artifactUpdate")(result))
 
 
 UNSUPPORTED: Final = (
     Format(
         "pydantic-ai's events",
         (
-            kinds("event_kind", _PYDANTIC_KINDS),
-            kinds("_class", _PYDANTIC_CLASSES),
-            kinds("type", _PYDANTIC_CLASSES),
+            kind_in("event_kind", _PYDANTIC_KINDS),
+            kind_in("_class", _PYDANTIC_CLASSES),
+            kind_in("type", _PYDANTIC_CLASSES),
         ),
     ),
     Format(
         "AG-UI's events",
         (
-            kinds("type", _AG_UI),
-            prefixed("type", "TEXT_MESSAGE_", "TOOL_CALL_", "THINKING_", "REASONING_", "ACTIVITY_"),
-            kinds("type", ("RAW", "CUSTOM"), confidence=0.5),
+            kind_in("type", _AG_UI),
+            kind_starts_with(
+                "type", "TEXT_MESSAGE_", "TOOL_CALL_", "THINKING_", "REASONING_", "ACTIVITY_"
+            ),
+            kind_in("type", ("RAW", "CUSTOM"), confidence=0.5),
         ),
     ),
     Format("the AI SDK's UI message chunks", (_ai_sdk,)),
@@ -123,53 +125,59 @@ UNSUPPORTED: Final = (
     Format(
         "LlamaIndex's workflow events",
         (
-            kinds("type", _LLAMA_INDEX),
-            kinds("_class", _LLAMA_INDEX),
+            kind_in("type", _LLAMA_INDEX),
+            kind_in("_class", _LLAMA_INDEX),
             _llama_index_call,
-            kinds("type", ("StopEvent",), "data", confidence=0.6),
-            having("response", "current_agent_name", confidence=0.9),
-            having("tool_name", "tool_kwargs", confidence=0.9),
+            kind_in("type", ("StopEvent",), "data", confidence=0.6),
+            has_keys("response", "current_agent_name", confidence=0.9),
+            has_keys("tool_name", "tool_kwargs", confidence=0.9),
         ),
     ),
     Format(
         "Microsoft Agent Framework's updates",
         (
-            kinds("type", ("AgentResponseUpdate", "AgentRunResponseUpdate"), "contents"),
-            kinds("type", ("agent_response_update", "chat_response_update"), "contents"),
-            kinds("_class", ("AgentResponseUpdate", "WorkflowEvent")),
+            kind_in("type", ("AgentResponseUpdate", "AgentRunResponseUpdate"), "contents"),
+            kind_in("type", ("agent_response_update", "chat_response_update"), "contents"),
+            kind_in("_class", ("AgentResponseUpdate", "WorkflowEvent")),
         ),
     ),
     Format(
         "AutoGen's messages",
-        (kinds("type", _AUTOGEN, "source"), kinds("_class", _AUTOGEN, "source")),
+        (kind_in("type", _AUTOGEN, "source"), kind_in("_class", _AUTOGEN, "source")),
     ),
     Format(
         "CrewAI's stream frames",
         (
-            kinds("channel", _CREW_CHANNELS, "namespace", "data"),
-            kinds("chunk_type", ("text", "tool_call"), "content"),
-            prefixed("type", "crew_", "flow_", "llm_call_", "llm_stream_", "tool_usage_"),
+            kind_in("channel", _CREW_CHANNELS, "namespace", "data"),
+            kind_in("chunk_type", ("text", "tool_call"), "content"),
+            kind_starts_with("type", "crew_", "flow_", "llm_call_", "llm_stream_", "tool_usage_"),
         ),
     ),
-    Format("Codex's events", (kinds("type", _CODEX), prefixed("type", "item.", confidence=0.8))),
+    Format(
+        "Codex's events",
+        (kind_in("type", _CODEX), kind_starts_with("type", "item.", confidence=0.8)),
+    ),
     Format(
         "ACP's messages",
-        (kinds("method", ("session/update", "session/request_permission"), "params"),),
+        (kind_in("method", ("session/update", "session/request_permission"), "params"),),
     ),
     Format("A2A's events", (_a2a,)),
-    Format("Mastra's chunks", (having("type", "runId", "from", "payload"),)),
+    Format("Mastra's chunks", (has_keys("type", "runId", "from", "payload"),)),
     Format(
         "Ollama's responses",
-        (having("model", "created_at", "done", "message"), having("model", "done", "response")),
+        (has_keys("model", "created_at", "done", "message"), has_keys("model", "done", "response")),
     ),
-    Format("Cohere's events", (kinds("type", _COHERE, confidence=0.8),)),
-    Format("the OpenAI Assistants API's events", (prefixed("event", "thread.", confidence=0.9),)),
+    Format("Cohere's events", (kind_in("type", _COHERE, confidence=0.8),)),
+    Format(
+        "the OpenAI Assistants API's events",
+        (kind_starts_with("event", "thread.", confidence=0.9),),
+    ),
     Format(
         "the events of OpenAI's stream helper",
         (
-            prefixed("type", "content.", "tool_calls.function.", "refusal.", "logprobs."),
-            kinds("type", ("chunk",), confidence=0.5),
+            kind_starts_with("type", "content.", "tool_calls.function.", "refusal.", "logprobs."),
+            kind_in("type", ("chunk",), confidence=0.5),
         ),
     ),
-    Format("Gradio's chat messages", (having("role", "content", "options", "metadata"),)),
+    Format("Gradio's chat messages", (has_keys("role", "content", "options", "metadata"),)),
 )

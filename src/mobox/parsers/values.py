@@ -13,7 +13,7 @@ from mobox.events import JSON, Error, Raw, StreamEvent
 Object = dict[str, JSON]
 
 
-def object_of(value: JSON) -> Object:
+def as_object(value: JSON) -> Object:
     """`value` if it is an object; else an empty one."""
     return value if isinstance(value, dict) else {}
 
@@ -23,23 +23,23 @@ def objects_in(value: JSON) -> list[Object]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def text_in(value: Object, *names: str) -> str | None:
+def first_text(value: Object, *names: str) -> str | None:
     """The first of these members that is text and not empty."""
     words = (value.get(name) for name in names)
     return next((word for word in words if isinstance(word, str) and word), None)
 
 
-def words_of(value: JSON) -> str:
+def as_text(value: JSON) -> str:
     """A value as text: a string as it is, any other value as JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def is_link(address: str) -> bool:
+def is_web_url(address: str) -> bool:
     """Whether this is a URL, and not the name of a document."""
     return address.startswith(("http://", "https://"))
 
 
-def file_data(url: str) -> tuple[str, str] | None:
+def split_data_url(url: str) -> tuple[str, str] | None:
     """The media type, which may be empty, and the base64 of a data URL; `None` for any other."""
     head, found, data = url.partition(";base64,")
     is_data = found and head.startswith("data:")
@@ -52,7 +52,7 @@ NOT_SHOWN = "not shown"
 """The reason of a RAW for a line that is known and never shown."""
 
 
-def or_raw(
+def parse_or_raw(
     read: Callable[[], Iterable[StreamEvent]],
     raw: JSON,
     scope: tuple[str, ...] = (),
@@ -70,7 +70,7 @@ def or_raw(
 
 # Exceptions of an SDK, as recordings have them: `{"_exception": class name, "str": message}`.
 
-TOLD_BEFORE = "told before"
+ALREADY_REPORTED = "told before"
 """The reason of a RAW for an exception whose error an earlier event reported."""
 
 
@@ -91,18 +91,18 @@ class _Raised(Struct):
     body: JSON = None
 
 
-def is_raised(raw: dict[str, JSON]) -> bool:
+def is_exception(raw: dict[str, JSON]) -> bool:
     """Whether this line is an exception."""
     return "_exception" in raw or "__exception__" in raw
 
 
-def class_of(raw: dict[str, JSON]) -> str | None:
+def exception_class(raw: dict[str, JSON]) -> str | None:
     """The exception's class, without its module."""
     name = raw.get("__exception__", raw.get("_exception"))
     return name.rpartition(".")[2] if isinstance(name, str) else None
 
 
-def raised(raw: dict[str, JSON]) -> Error:
+def exception_error(raw: dict[str, JSON]) -> Error:
     """The error that ended the SDK's stream; with the API's own message if there is one."""
     exception = convert(raw, _Raised)
     api = convert(exception.body, _Response).error if isinstance(exception.body, dict) else None

@@ -48,7 +48,7 @@ async def read_json(request: Request) -> JSON:
     """The JSON body of a request; an empty body counts as `{}`."""
     body = await request.body()
     try:
-        return json_text.decode(body) if body else {}
+        return json_text.decode_json(body) if body else {}
     except NotJson as problem:
         raise InvalidRequest("", f"expected JSON: {problem}") from None
 

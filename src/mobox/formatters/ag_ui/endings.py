@@ -17,7 +17,7 @@ from mobox.formatters.ag_ui.documents import (
     mobox_metadata,
 )
 from mobox.formatters.ag_ui.tools import Tools
-from mobox.formatters.values import failure_of, without_none
+from mobox.formatters.values import run_failure, without_none
 
 UsageList = list[dict[str, JSON]] | None
 
@@ -46,7 +46,7 @@ class Ending:
     def end(self, reason: DoneReason, success: dict[str, JSON], usage: UsageList) -> list[Status]:
         """The run ends; return the errors that it recovered from."""
         fatal, notices = self.errors.release(reason)
-        if failure := failure_of(reason, fatal):
+        if failure := run_failure(reason, fatal):
             error, code = failure
             why = mobox_metadata({"reason": reason})
             failed = event("RUN_ERROR", message=error, code=code, usage=usage, metadata=why)

@@ -368,7 +368,7 @@ def _value(content: JSON) -> JSON:
     if not isinstance(content, str) or content[:1] not in ("{", "["):
         return content
     try:
-        return json_text.decode(content.encode())
+        return json_text.decode_json(content.encode())
     except NotJson:
         return content
 

@@ -42,7 +42,7 @@ from mobox.formatters.ag_ui.tools import (
     result_metadata,
     tool_metadata,
 )
-from mobox.formatters.values import address_of, plan_items, profile_named, without_none
+from mobox.formatters.values import file_url, plan_items, profile_named, without_none
 
 
 class Activity(NamedTuple):
@@ -102,7 +102,7 @@ class Activities:
         self._files += 1
         content = {
             "mediaType": event.media_type,
-            "url": address_of(event),
+            "url": file_url(event),
             "fileId": event.file_id,
             "name": event.name,
             "size": event.size,

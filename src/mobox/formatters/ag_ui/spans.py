@@ -31,7 +31,7 @@ from mobox.formatters.ag_ui.documents import (
     event,
     mobox_metadata,
 )
-from mobox.formatters.values import document_of, link_of, without_none
+from mobox.formatters.values import source_document, source_url, without_none
 
 
 class OpenMessage:
@@ -189,9 +189,9 @@ def block_metadata(mobox: dict[str, JSON], citations: list[JSON]) -> dict[str, J
 def citation(source: Source) -> dict[str, JSON]:
     """A source, whether a text cites it or not."""
     about = {
-        "url": link_of(source),
+        "url": source_url(source),
         "title": source.title,
-        "document": document_of(source),
+        "document": source_document(source),
         "file": source.file,
         "citedText": source.cited_text,
         "location": source.location,

@@ -27,7 +27,7 @@ from mobox.formatters.ag_ui.documents import (
     event,
     mobox_metadata,
 )
-from mobox.formatters.values import FAILED, error_text
+from mobox.formatters.values import FAILED_OUTCOMES, call_error
 
 # The arguments of a call as JSON text, also if the call was interrupted
 
@@ -108,8 +108,8 @@ _MEDIA_TYPE: Final = re.compile(r"(image|audio|video)/[\w.+-]+")
 def result_content(result: ToolResult, profile: Profile) -> JSON:
     """A string; if it has images and the client supports them, a list of parts."""
     output = result.output
-    if result.status in FAILED:
-        return error_text(result)
+    if result.status in FAILED_OUTCOMES:
+        return call_error(result)
     if isinstance(output, str):
         return output
     parts = [_part(block) for block in output] if isinstance(output, list) else []
@@ -128,7 +128,7 @@ def result_metadata(result: ToolResult) -> dict[str, JSON] | None:
     `json` for the JSON of a value, `lines` for a list of texts, with the line count of each.
     """
     status = result.status if result.status != "ok" else None
-    form = {} if result.status in FAILED else _form(result.output)
+    form = {} if result.status in FAILED_OUTCOMES else _form(result.output)
     return mobox_metadata({"status": status, **form})
 
 

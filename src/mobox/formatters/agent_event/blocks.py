@@ -16,7 +16,7 @@ from mobox.events import (
     ToolUseStart,
 )
 from mobox.formatters.agent_event.numbering import Documents, Numbering
-from mobox.formatters.values import FAILED, error_text
+from mobox.formatters.values import FAILED_OUTCOMES, call_error
 
 
 class Block:
@@ -163,8 +163,8 @@ class Tools:
         if event.partial:
             return []
         before = [] if call.sent else self.end(ToolUseEnd(id=event.id))
-        has_failed = event.status in FAILED
-        result = {"result": error_text(event) if has_failed else event.output}
+        has_failed = event.status in FAILED_OUTCOMES
+        result = {"result": call_error(event) if has_failed else event.output}
         failed = {"isError": True} if has_failed else {}
         about = {**call.common, **result, **failed}
         return [*before, *self._numbering.persisted("tool_result", **about)]

@@ -43,10 +43,10 @@ from mobox.formatters import StoredRun
 from mobox.formatters.agent_event.blocks import Block, Blocks, Tools
 from mobox.formatters.agent_event.numbering import DEFAULT, PROFILES, Documents, Numbering
 from mobox.formatters.values import (
-    document_of,
-    failure_of,
-    link_of,
     profile_named,
+    run_failure,
+    source_document,
+    source_url,
     without_none,
 )
 
@@ -56,8 +56,8 @@ def citation(source: Source) -> dict[str, JSON]:
     about = {
         "cited_text": source.cited_text,
         "title": source.title,
-        "url": link_of(source),
-        "document": document_of(source),
+        "url": source_url(source),
+        "document": source_document(source),
         "file": source.file,
         "location": source.location,
         "score": source.score,
@@ -106,7 +106,7 @@ class Ending:
     def end(self, done: Done) -> Documents:
         """The one terminal event of the run."""
         fatal, _ = self._errors.release(done.reason)  # recovered errors are left out
-        if failure := failure_of(done.reason, fatal):
+        if failure := run_failure(done.reason, fatal):
             error, code = failure
             return self._numbering.persisted("error", error=error, code=code)
         stop_reason = done.native or STOP_REASONS[done.reason]

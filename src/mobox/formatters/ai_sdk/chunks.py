@@ -35,7 +35,7 @@ from mobox.events import (
     TodoItem,
 )
 from mobox.events.usage import Totals
-from mobox.formatters.values import address_of, link_of, plan_items, without_none
+from mobox.formatters.values import file_url, plan_items, source_url, without_none
 
 Chunks = list[bytes]
 
@@ -231,7 +231,7 @@ def source_chunk(event: Source, source_id: str) -> bytes:
     }
     metadata = _metadata(without_none(about) | scope(event))
     common: dict[str, JSON] = {"sourceId": source_id, "providerMetadata": metadata}
-    if (link := link_of(event)) is not None:
+    if (link := source_url(event)) is not None:
         return chunk("source-url", url=link, title=event.title, **common)
     title = event.title or event.document or event.file or event.url or "Source"
     # The client requires a media type, and no framework sends one.
@@ -241,7 +241,7 @@ def source_chunk(event: Source, source_id: str) -> bytes:
 def file_chunk(event: File, with_metadata: bool = True) -> bytes:
     """A file with its address or its bytes; one that only the provider can fetch is data."""
     about = without_none({"name": event.name, "size": event.size})
-    url = address_of(event)
+    url = file_url(event)
     if url is None:
         more = without_none(
             {"mediaType": event.media_type, "fileId": event.file_id, "url": event.url or None}

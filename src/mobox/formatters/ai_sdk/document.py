@@ -31,11 +31,11 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.events.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks
+from mobox.events.blocks import BETWEEN_THOUGHTS, LINE_EVENTS, Block, Blocks
 from mobox.events.transcript import HeldErrors
 from mobox.events.usage import UsageTotal
 from mobox.formatters.ai_sdk.chunks import Chunks, chunk, usage_data
-from mobox.formatters.values import FAILED, error_text, failure_of
+from mobox.formatters.values import FAILED_OUTCOMES, call_error, run_failure
 
 
 class DocumentFormatter:
@@ -77,7 +77,7 @@ class DocumentFormatter:
     def _done(self, event: Done) -> Chunks:
         fatal, notices = self._errors.release(event.reason)
         lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
-        failure = failure_of(event.reason, fatal)
+        failure = run_failure(event.reason, fatal)
         errors = [chunk("error", error=failure[0])] if failure is not None else []
         return [*lines, *self._close_all(), *errors, chunk("finish"), chunk("done")]
 
@@ -90,7 +90,7 @@ class DocumentFormatter:
     def _turn_to(self, event: StreamEvent) -> Chunks:
         move = self._blocks.turn_to(event)
         chunks = self._close(move.closed.id) if move.closed is not None else []
-        if move.opened is not None and event.type in LINES:
+        if move.opened is not None and event.type in LINE_EVENTS:
             chunks += self._begin(move.opened.id, move.opened.block)
         return chunks
 
@@ -151,7 +151,7 @@ class DocumentFormatter:
         return [chunk("tool-input-available", {"input": {} if value is None else value}, **about)]
 
     def _result(self, event: ToolResult) -> Chunks:
-        output = {"error": error_text(event)} if event.status in FAILED else event.output
+        output = {"error": call_error(event)} if event.status in FAILED_OUTCOMES else event.output
         return [chunk("tool-output-available", {"output": output}, id=event.id)]
 
     def _use(self, event: Usage | Result) -> Chunks:
@@ -167,7 +167,7 @@ class DocumentFormatter:
         EventType.START: _start,
         EventType.DONE: _done,
         EventType.ERROR: _error,
-        **dict.fromkeys(LINES, _line),
+        **dict.fromkeys(LINE_EVENTS, _line),
         EventType.TEXT: _text,
         EventType.TEXT_DELTA: _delta,
         EventType.TEXT_END: _end,

@@ -43,7 +43,7 @@ from mobox.events import (
     ToolUseDelta,
     Usage,
 )
-from mobox.events.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES, Blocks
+from mobox.events.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINE_EVENTS, Blocks
 from mobox.events.transcript import HeldErrors
 from mobox.events.usage import UsageTotal
 from mobox.formatters.ai_sdk.chunks import (
@@ -70,7 +70,7 @@ from mobox.formatters.ai_sdk.chunks import (
 from mobox.formatters.ai_sdk.parts import Approvals, Parts, Steps, Tools
 from mobox.formatters.delta_fast_path import NO_FAST_PATH, DeltaFastPath, FastPath
 from mobox.formatters.pieces import format_pieces
-from mobox.formatters.values import failure_of, profile_named
+from mobox.formatters.values import profile_named, run_failure
 
 Writer = Callable[["AISDKFormatter", Any], Chunks]
 
@@ -152,7 +152,7 @@ class AISDKFormatter(DeltaFastPath):
         fatal, notices = self._errors.release(event.reason)
         lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
         chunks = [*lines, *self._parts.close_all(self._ts), *self._steps.finish()]
-        error, _ = failure_of(event.reason, fatal) or (None, None)
+        error, _ = run_failure(event.reason, fatal) or (None, None)
         metadata = self._metadata(event, error)
         if error is not None:
             failed = chunk("error", errorText=error)
@@ -205,7 +205,7 @@ class AISDKFormatter(DeltaFastPath):
         chunks: Chunks = []
         if move.closed is not None and move.closed.id in self._parts:
             chunks += self._parts.close(move.closed.id, self._ts)
-        if move.opened is not None and event.type in LINES:
+        if move.opened is not None and event.type in LINE_EVENTS:
             about = reasoning_about(move.opened.block.value, move.opened.id)
             chunks += self._parts.open("reasoning", ThinkingDelta, about, self._ts)
         return chunks

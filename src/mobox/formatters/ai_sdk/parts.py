@@ -29,7 +29,7 @@ from mobox.formatters.ai_sdk.chunks import (
     request_chunk,
     vendors,
 )
-from mobox.formatters.values import FAILED, error_text, without_none
+from mobox.formatters.values import FAILED_OUTCOMES, call_error, without_none
 
 
 class _Part:
@@ -213,8 +213,8 @@ class Tools:
             # The client ended this call at its invalid input, unless it received a partial result.
             error = chunk("tool-output-error", errorText=INVALID_INPUT, **call.common)
             return [*before, error] if had_result else before
-        if event.status in FAILED:
-            error = chunk("tool-output-error", errorText=error_text(event), **call.common)
+        if event.status in FAILED_OUTCOMES:
+            error = chunk("tool-output-error", errorText=call_error(event), **call.common)
             return [*before, error]
         output, preliminary = {"output": event.output}, event.partial or None
         result = chunk("tool-output-available", output, preliminary=preliminary, **call.common)

@@ -57,7 +57,13 @@ from mobox.formatters.ai_sdk.parts import (
     is_held,
     tool_metadata,
 )
-from mobox.formatters.values import FAILED, error_of, error_text, profile_named, without_none
+from mobox.formatters.values import (
+    FAILED_OUTCOMES,
+    call_error,
+    error_of,
+    profile_named,
+    without_none,
+)
 
 UIPart = dict[str, JSON]
 
@@ -205,8 +211,8 @@ class _Snapshot:
         if self._answers.get(part.id, {}).get("approved") is False:
             return "output-denied", {"input": value}
         result = ToolResult(output=part.output, status=part.status)
-        if part.status in FAILED:
-            return "output-error", {"input": value, "errorText": error_text(result)}
+        if part.status in FAILED_OUTCOMES:
+            return "output-error", {"input": value, "errorText": call_error(result)}
         fields = {"input": value, "output": part.output}
         return "output-available", fields | ({"preliminary": True} if part.partial else {})
 

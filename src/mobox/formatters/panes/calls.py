@@ -25,7 +25,7 @@ from mobox.formatters.panes.messages import (
     Policy,
     shown,
 )
-from mobox.formatters.values import FAILED, error_text
+from mobox.formatters.values import FAILED_OUTCOMES, call_error
 
 USED: Final = "🛠️ Used tool"
 LOGS: Final = "📝 Execution Logs"
@@ -92,9 +92,9 @@ class Calls:
         if event.id in self._retracted:
             return []
         before, call = self._found(event)
-        failed = event.status in FAILED
+        failed = event.status in FAILED_OUTCOMES
         output, closing = self._output(call, failed)
-        text = _printed(event.output) or (error_text(event) if failed else "")
+        text = _printed(event.output) or (call_error(event) if failed else "")
         write = self._partial if event.partial else self._messages.done
         return [*before, *closing, *write(output, text), *self._returned(call, event)]
 

@@ -56,7 +56,7 @@ from mobox.formatters.panes.messages import (
     Messages,
     shown,
 )
-from mobox.formatters.values import address_of, error_of, link_of, profile_named, without_none
+from mobox.formatters.values import error_of, file_url, profile_named, source_url, without_none
 
 _PROMPTS: Final = {
     "approval": "Allow this action?",
@@ -277,7 +277,7 @@ class PanesFormatter:
 
     def _source(self, event: Source) -> Documents:
         found = event.title or event.url or event.document or event.file or ""
-        about: dict[str, JSON] = {"url": link_of(event), "cited_text": event.cited_text}
+        about: dict[str, JSON] = {"url": source_url(event), "cited_text": event.cited_text}
         return self._messages.write("chat", found, scope=event.scope, title="🔗 Source", **about)
 
     def _file(self, event: File) -> Documents:
@@ -287,7 +287,7 @@ class PanesFormatter:
         about: dict[str, JSON] = {
             "title": "🖼️ Output Image" if is_image else "📎 Output File",
             "media_type": event.media_type,
-            "url": address_of(event),
+            "url": file_url(event),
             "file_id": event.file_id,
         }
         return self._messages.write(component, name, scope=event.scope, **about)

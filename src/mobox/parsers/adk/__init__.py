@@ -21,9 +21,9 @@ from mobox.events import JSON, Events, Raw
 from mobox.parsers import EventParser
 from mobox.parsers.adk import wire
 from mobox.parsers.adk.run import Run
-from mobox.parsers.formats import Format, having
+from mobox.parsers.formats import Format, has_keys
 from mobox.parsers.gemini import PARTS, camel, kind_by_parts
-from mobox.parsers.values import TOLD_BEFORE, is_raised, object_of, raised
+from mobox.parsers.values import ALREADY_REPORTED, as_object, exception_error, is_exception
 
 # The formats of ADK's lines.
 
@@ -32,7 +32,7 @@ _FOLLOW_UP: Final = "__follow_up__"
 
 
 def _kind(line: dict[str, JSON]) -> str:
-    event = object_of(camel(line))
+    event = as_object(camel(line))
     how = "partial" if event.get("partial") else "whole"
     return _FOLLOW_UP if _FOLLOW_UP in line else kind_by_parts(how, event, event)
 
@@ -41,10 +41,10 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "ADK's events",
         (
-            having("author", "invocationId"),
-            having("author", "invocation_id"),
-            having("author", "actions"),
-            having(_FOLLOW_UP, confidence=0.5),
+            has_keys("author", "invocationId"),
+            has_keys("author", "invocation_id"),
+            has_keys("author", "actions"),
+            has_keys(_FOLLOW_UP, confidence=0.5),
         ),
         kind=_kind,
         known=tuple(f"{how}: {part}" for how in ("partial", "whole") for part in PARTS),
@@ -68,13 +68,13 @@ class AdkParser(EventParser):
 
     def feed(self, raw: JSON) -> Events:
         """Parse a line; an exception that follows the event which reported it is RAW."""
-        if isinstance(raw, dict) and self._run.failure is not None and is_raised(raw):
+        if isinstance(raw, dict) and self._run.failure is not None and is_exception(raw):
             try:
-                message = raised(raw).message
+                message = exception_error(raw).message
             except msgspec.ValidationError:
                 message = None
             if message == self._run.failure:
-                return [Raw(raw=raw, source=TOLD_BEFORE)]
+                return [Raw(raw=raw, source=ALREADY_REPORTED)]
         return super().feed(raw)
 
     def read(self, raw: JSON) -> Events:

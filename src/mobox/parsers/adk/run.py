@@ -30,13 +30,13 @@ from mobox.events import (
     TextEnd,
     ToolResult,
 )
-from mobox.events.names import Names
+from mobox.events.names import IdAllocator
 from mobox.parsers.adk import wire
 from mobox.parsers.adk.requests import Requests
 from mobox.parsers.adk.speaker import Speaker
 from mobox.parsers.gemini import wire as parts_wire
 from mobox.parsers.gemini.calls import VENDOR, OpenCalls, reason_of
-from mobox.parsers.values import object_of, or_raw, words_of
+from mobox.parsers.values import as_object, as_text, parse_or_raw
 
 # Branches, which are scopes and subagents.
 #
@@ -163,7 +163,7 @@ class Run:
         self._framework = framework
         self._prefix = prefix
         self._started = False
-        self._calls = OpenCalls(Names(prefix))
+        self._calls = OpenCalls(IdAllocator(prefix))
         self._tasks: dict[str, str] = {}  # the tasks of calls that may spawn an agent
         self._speakers: dict[tuple[str | None, str], Speaker] = {}
         self._branches = Branches()
@@ -247,8 +247,8 @@ class Run:
 
     def _remember(self, parts: list[Part], scope: Scope) -> None:
         for part in parts:
-            call = object_of(part.get("functionCall"))
-            name, task = call.get("id"), object_of(call.get("args")).get("request")
+            call = as_object(part.get("functionCall"))
+            name, task = call.get("id"), as_object(call.get("args")).get("request")
             if isinstance(name, str) and isinstance(task, str):
                 self._tasks[name] = task
         words = "".join(str(part["text"]) for part in parts if _is_text(part))
@@ -276,7 +276,9 @@ class Run:
                 events += self._branches.returned(response.id)
                 is_ticket = self._requests.returned(response.id)
                 response.will_continue = is_ticket or response.will_continue
-                events += or_raw(partial(speaker.content.respond, response), part, scope, "a part")
+                events += parse_or_raw(
+                    partial(speaker.content.respond, response), part, scope, "a part"
+                )
         return events
 
     def _is_request(self, part: Part) -> bool:
@@ -290,7 +292,7 @@ class Run:
             if (call := _call(part)) is not None:
                 calls[call.id] = call
                 if self._requests.knows(call):
-                    events += or_raw(partial(self._requests.ask, call, scope), part, scope)
+                    events += parse_or_raw(partial(self._requests.ask, call, scope), part, scope)
         for name in event.long_running_tool_ids or ():
             if name in calls and not self._requests.knows(calls[name]):
                 events += self._requests.take_long(name, calls[name].name, scope)
@@ -365,7 +367,7 @@ class Run:
             return []
         answers = {"/".join(scope): words for scope, words in self._beside.items()}
         if not answers and self._output is not None:
-            answers = {f"{self._prefix}output": words_of(self._output)}
+            answers = {f"{self._prefix}output": as_text(self._output)}
         return [
             event
             for name, words in answers.items()

@@ -10,14 +10,14 @@ from msgspec.structs import replace
 
 from mobox.errors import NotShown, UnrecognizedLine
 from mobox.events import JSON, Events, Raw, Start, StreamEvent, json_text
-from mobox.events.names import Names
+from mobox.events.names import IdAllocator
 from mobox.parsers import EventParser
 from mobox.parsers.claude import session_wire, wire
 from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.session import Session
 from mobox.parsers.claude.session_wire import done_of_message
 from mobox.parsers.claude.tasks import InputPlan
-from mobox.parsers.formats import Format, kinds
+from mobox.parsers.formats import Format, kind_in
 
 _API = (
     "message_start", "message_delta", "message_stop",
@@ -35,31 +35,31 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "Claude's Messages API events",
         (
-            kinds("type", _API),
-            kinds("type", ("ping",), confidence=0.5),
-            kinds("type", ("error",), "error", confidence=0.5),
+            kind_in("type", _API),
+            kind_in("type", ("ping",), confidence=0.5),
+            kind_in("type", ("error",), "error", confidence=0.5),
         ),
         kind=("type", "content_block.type", "delta.type"),
     ),
     Format(
         "Claude Code's stream-json lines",
         (
-            kinds("type", ("assistant", "user"), "message"),
-            kinds("type", ("system", "result"), "subtype", "session_id"),
-            kinds("type", ("system", "result"), "subtype", confidence=0.8),
-            kinds("type", ("stream_event",), "event"),
-            kinds("type", ("control_request", "control_cancel_request"), "request_id"),
-            kinds("type", ("control_response",), "response"),
-            kinds("type", ("rate_limit_event", "conversation_reset")),
+            kind_in("type", ("assistant", "user"), "message"),
+            kind_in("type", ("system", "result"), "subtype", "session_id"),
+            kind_in("type", ("system", "result"), "subtype", confidence=0.8),
+            kind_in("type", ("stream_event",), "event"),
+            kind_in("type", ("control_request", "control_cancel_request"), "request_id"),
+            kind_in("type", ("control_response",), "response"),
+            kind_in("type", ("rate_limit_event", "conversation_reset")),
         ),
         kind=("type", "subtype", *_EVENT),
     ),
     Format(
         "the Claude Agent SDK's messages",
         (
-            kinds("_class", _MESSAGES),
-            kinds("_class", _SYSTEM, "subtype"),
-            kinds("_class", ("StreamEvent",), "event"),
+            kind_in("_class", _MESSAGES),
+            kind_in("_class", _SYSTEM, "subtype"),
+            kind_in("_class", ("StreamEvent",), "event"),
         ),
         kind=("_class", "subtype", *_EVENT),
     ),
@@ -167,7 +167,7 @@ class ClaudeParser(EventParser):
 
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
-        self._messages = Messages(Names(prefix))
+        self._messages = Messages(IdAllocator(prefix))
         self._session = Session(prefix)
         self._plan = InputPlan()
         self._started = False
@@ -182,7 +182,7 @@ class ClaudeParser(EventParser):
             return super().feed_line(line)
         in_session = isinstance(typed, session_wire.StreamEvent)
         read = self._session.read_stream_event if in_session else self._read_api
-        return self._or_raw(read, typed, lambda: json_text.decode(line))
+        return self._or_raw(read, typed, lambda: json_text.decode_json(line))
 
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):

@@ -38,11 +38,11 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.events.names import input_of
+from mobox.events.names import tool_use_end
 from mobox.parsers import tool_kinds
 from mobox.parsers.claude import wire
-from mobox.parsers.tool_kinds import is_error, without_secrets
-from mobox.parsers.values import is_link, or_raw
+from mobox.parsers.tool_kinds import is_failed_output, split_encrypted
+from mobox.parsers.values import is_web_url, parse_or_raw
 
 # Tools
 
@@ -70,13 +70,13 @@ _KINDS: dict[str, ToolKind] = {
 
 def kind_of(name: str, *, is_mcp: bool = False) -> ToolKind:
     """The kind of a tool; one of the caller's own is a function."""
-    kind = tool_kinds.kind_of(name, _KINDS)
+    kind = tool_kinds.tool_kind(name, _KINDS)
     return "mcp" if (is_mcp or name.startswith("mcp__")) and kind != "code" else kind
 
 
 def display_of(name: str) -> Display | None:
     """The kind of event that already shows what this tool does."""
-    return tool_kinds.CLAUDE.get(name)
+    return tool_kinds.CLAUDE_DISPLAYS.get(name)
 
 
 # Citations, and results of server tools
@@ -91,7 +91,7 @@ def cite(block_id: str, scope: Scope, citation: dict[str, JSON]) -> Source:
     """A citation of a text block."""
     cited = convert(citation, wire.Citation)
     link = cited.url or cited.source or ""
-    is_url = is_link(link)
+    is_url = is_web_url(link)
     secret = {"encrypted_index": cited.encrypted_index} if cited.encrypted_index else None
     return Source(
         id=block_id,
@@ -235,7 +235,7 @@ class Content:
         """The sources of a text; one that cannot be parsed does not affect the others."""
         found = citations if isinstance(citations, list) else [citations] if citations else []
         reads = [(partial(self._cite, name, each), each) for each in found]
-        return [event for read, each in reads for event in or_raw(read, each, self._scope)]
+        return [event for read, each in reads for event in parse_or_raw(read, each, self._scope)]
 
     def _cite(self, name: str, citation: JSON) -> Events:
         return [cite(name, self._scope, convert(citation, dict[str, JSON]))]
@@ -277,12 +277,12 @@ class Content:
     def _tool_result(self, line: wire.ContentBlockStart, name: str) -> Events:
         result = convert(line.content_block, wire.ToolResult)
         self._open(line.index, name, "result")
-        output, secrets = without_secrets(result.content)
+        output, secrets = split_encrypted(result.content)
         event = ToolResult(
             id=result.tool_use_id,
             scope=self._scope,
             output=output,
-            status="error" if result.is_error or is_error(output) else "ok",
+            status="error" if result.is_error or is_failed_output(output) else "ok",
             provider={VENDOR: secrets} if secrets else None,
         )
         return [
@@ -403,7 +403,7 @@ class Content:
         text = "".join(block.parts)
         if not text and block.whole is not None:
             return ToolUseEnd(id=block.id, scope=self._scope, input=block.whole)
-        return input_of(block.id, text, self._scope)
+        return tool_use_end(block.id, text, self._scope)
 
     def _end_of_compaction(self, block: _Block) -> StreamEvent:
         summary = {"content": "".join(block.parts), **block.provider}

@@ -23,11 +23,11 @@ from mobox.events import (
     StepEnd,
     StepStart,
 )
-from mobox.events.names import Names
+from mobox.events.names import IdAllocator
 from mobox.parsers.claude import wire
 from mobox.parsers.claude.content import VENDOR, Content
 from mobox.parsers.claude.token_usage import usage_of
-from mobox.parsers.values import or_raw
+from mobox.parsers.values import parse_or_raw
 
 _COUNTED = frozenset(wire.Usage.__struct_fields__)
 RETRYABLE = {"overloaded_error", "rate_limit_error", "api_error", "timeout_error"}
@@ -36,7 +36,7 @@ RETRYABLE = {"overloaded_error", "rate_limit_error", "api_error", "timeout_error
 class Messages:
     """The messages of one agent, in the order in which they are streamed."""
 
-    def __init__(self, names: Names, scope: tuple[str, ...] = ()) -> None:
+    def __init__(self, names: IdAllocator, scope: tuple[str, ...] = ()) -> None:
         self.stop_reason: str | None = None
         """Why the last message stopped; `None` while it has not."""
         self.streaming = False
@@ -73,7 +73,7 @@ class Messages:
             start = self.content.start(wire.ContentBlockStart(index, block))
             return [*start, *self.content.stop(wire.ContentBlockStop(index))]
 
-        return or_raw(read, block, self._scope)
+        return parse_or_raw(read, block, self._scope)
 
     def complete(self, message: wire.WholeMessage) -> Events:
         """A streamed message, repeated complete: its tools may run from here on."""
@@ -167,7 +167,7 @@ class Messages:
         return [Status(scope=self._scope, message=explanation, kind="notice")]
 
     def _add_usage(self, usage: JSON) -> Events:
-        return or_raw(lambda: self._parse_usage(usage), usage, self._scope) if usage else []
+        return parse_or_raw(lambda: self._parse_usage(usage), usage, self._scope) if usage else []
 
     def _parse_usage(self, usage: JSON) -> Events:
         counts = {k: v for k, v in convert(usage, dict).items() if v is not None}

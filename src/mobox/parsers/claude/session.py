@@ -38,14 +38,14 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.events.names import Names
+from mobox.events.names import IdAllocator
 from mobox.parsers.claude import session_wire as lines
 from mobox.parsers.claude import wire
 from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.session_wire import done_of_result
 from mobox.parsers.claude.tasks import Plans, Tasks
 from mobox.parsers.claude.token_usage import SessionUsage
-from mobox.parsers.values import NOT_SHOWN, object_of, objects_in
+from mobox.parsers.values import NOT_SHOWN, as_object, objects_in
 
 # Results of tools, in `user` lines that the program writes for the model
 
@@ -93,7 +93,7 @@ def _read(block: lines.ToolResult, line: lines.User, scope: Scope) -> ReadResult
 
 def _status(block: lines.ToolResult, line: lines.User) -> Outcome:
     about = [m for m in objects_in(line.tool_result_meta) if m.get("id") == block.tool_use_id]
-    decisions = [object_of(meta.get("permission_decision")).get("decision") for meta in about]
+    decisions = [as_object(meta.get("permission_decision")).get("decision") for meta in about]
     if "reject" in decisions:
         return "denied"
     return "error" if block.is_error else "ok"
@@ -156,7 +156,7 @@ class Session:
     def __init__(self, prefix: str = "") -> None:
         self.started = False
         """A line of a session was read."""
-        self._names = Names(prefix)
+        self._names = IdAllocator(prefix)
         self._messages: dict[Scope, Messages] = {(): Messages(self._names)}
         self._streamed: set[str | None] = set()
         self._calls: dict[str, ToolUseStart] = {}

@@ -29,11 +29,11 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.events.names import Names
+from mobox.events.names import IdAllocator
 from mobox.parsers.claude import session_wire as lines
 from mobox.parsers.claude.content import VENDOR
-from mobox.parsers.tool_kinds import change, item_of
-from mobox.parsers.values import object_of, text_in
+from mobox.parsers.tool_kinds import todo_change, todo_item
+from mobox.parsers.values import as_object, first_text
 
 _OUTCOMES: dict[str | None, Outcome] = {
     "completed": "ok",
@@ -56,7 +56,7 @@ class _Task(Struct):
 class Tasks:
     """The running tasks."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: IdAllocator) -> None:
         self._names = names
         self._running: dict[str, _Task] = {}  # by task id
         self._agents: set[str] = set()  # calls whose subagent was announced
@@ -90,9 +90,11 @@ class Tasks:
         if tool_id in self._agents:
             return []
         self._agents.add(tool_id)
-        fields = object_of(arguments)
-        agent = self._unannounced[tool_id] = text_in(fields, "subagent_type") or "agent"
-        return [SubagentStart(id=tool_id, scope=scope, agent=agent, task=text_in(fields, "prompt"))]
+        fields = as_object(arguments)
+        agent = self._unannounced[tool_id] = first_text(fields, "subagent_type") or "agent"
+        return [
+            SubagentStart(id=tool_id, scope=scope, agent=agent, task=first_text(fields, "prompt"))
+        ]
 
     def end_with_call(self, tool_id: str, scope: Scope, ok: bool) -> Events:
         """A call has its result: a subagent that is not a task ends with it."""
@@ -203,19 +205,19 @@ class Todos:
         apply = self.CHANGES.get(tool)
         if apply is None:
             return []
-        fields = {**object_of(arguments), **object_of(outcome)}
+        fields = {**as_object(arguments), **as_object(outcome)}
         before = tuple(self._items.values())
         try:
             apply(self, fields)
         except msgspec.ValidationError:
             return []  # the call itself is in the log; only its effect is unknown
-        return change(before, tuple(self._items.values()))
+        return todo_change(before, tuple(self._items.values()))
 
     def _write(self, fields: dict[str, JSON]) -> None:
         write = convert(fields, _TodoWrite)
         todos = write.todos if write.new_todos is None else write.new_todos
         self._items = {
-            str(n): item_of(todo.content, todo.status, todo.active_form)
+            str(n): todo_item(todo.content, todo.status, todo.active_form)
             for n, todo in enumerate(todos or ())
         }
 
@@ -232,7 +234,7 @@ class Todos:
         if update.status == "deleted":
             del self._items[update.task_id]
             return
-        self._items[update.task_id] = item_of(
+        self._items[update.task_id] = todo_item(
             update.subject or item.content,
             update.status or item.status,
             update.active_form or item.active_form,
@@ -241,7 +243,7 @@ class Todos:
     def _list(self, fields: dict[str, JSON]) -> None:
         """A list may be older than a concurrent update: it only adds items."""
         for listed in convert(fields, _TaskList).tasks:
-            self._items.setdefault(listed.id, item_of(listed.subject, listed.status, None))
+            self._items.setdefault(listed.id, todo_item(listed.subject, listed.status, None))
 
     CHANGES: ClassVar[dict[str, Callable[[Todos, dict[str, Any]], None]]] = {
         "TodoWrite": _write,

@@ -10,10 +10,10 @@ from __future__ import annotations
 from msgspec import convert
 
 from mobox.events import JSON, Events, Usage
-from mobox.events.usage import sum_of
+from mobox.events.usage import sum_counts
 from mobox.parsers.claude import session_wire as lines
 from mobox.parsers.claude import wire
-from mobox.parsers.values import or_raw
+from mobox.parsers.values import parse_or_raw
 
 
 class SessionUsage:
@@ -32,8 +32,8 @@ class SessionUsage:
         """The session's usage so far, if the result has it."""
         models, turn, cost = line.model_usage, line.usage, line.total_cost_usd
         if models:
-            return or_raw(lambda: [_of_models(models, cost)], models)
-        return or_raw(lambda: self._of_turns(turn, cost), turn) if turn else []
+            return parse_or_raw(lambda: [_of_models(models, cost)], models)
+        return parse_or_raw(lambda: self._of_turns(turn, cost), turn) if turn else []
 
     def _of_turns(self, raw: JSON, cost: float | None) -> Events:
         turn = usage_of(convert(raw, wire.Usage))
@@ -48,7 +48,7 @@ def usage_of(usage: wire.Usage) -> Usage:
     read, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
     details = usage.output_tokens_details
     return Usage(
-        input=sum_of(usage.input_tokens, read, written),
+        input=sum_counts(usage.input_tokens, read, written),
         output=usage.output_tokens or 0,
         cache_read=read,
         cache_write=written,
@@ -60,8 +60,8 @@ def usage_of(usage: wire.Usage) -> Usage:
 def _sum(uses: list[Usage], cost: float | None, service_tier: str | None) -> Usage:
     return Usage(
         per="run",
-        input=sum_of(*(use.input for use in uses)),
-        output=sum_of(*(use.output for use in uses)),
+        input=sum_counts(*(use.input for use in uses)),
+        output=sum_counts(*(use.output for use in uses)),
         cache_read=_sum_of_known([use.cache_read for use in uses]),
         cache_write=_sum_of_known([use.cache_write for use in uses]),
         reasoning=_sum_of_known([use.reasoning for use in uses]),
@@ -71,18 +71,18 @@ def _sum(uses: list[Usage], cost: float | None, service_tier: str | None) -> Usa
 
 
 def _sum_of_known(counts: list[int | None]) -> int | None:
-    return None if all(count is None for count in counts) else sum_of(*counts)
+    return None if all(count is None for count in counts) else sum_counts(*counts)
 
 
 def _of_models(raw: JSON, cost: float | None) -> Usage:
     models = convert(raw, dict[str, lines.ModelUsage])
     uses = models.values()
-    read = sum_of(*(use.cache_read_input_tokens for use in uses))
-    written = sum_of(*(use.cache_creation_input_tokens for use in uses))
+    read = sum_counts(*(use.cache_read_input_tokens for use in uses))
+    written = sum_counts(*(use.cache_creation_input_tokens for use in uses))
     return Usage(
         per="run",
-        input=sum_of(*(use.input_tokens for use in uses), read, written),
-        output=sum_of(*(use.output_tokens for use in uses)),
+        input=sum_counts(*(use.input_tokens for use in uses), read, written),
+        output=sum_counts(*(use.output_tokens for use in uses)),
         cache_read=read,
         cache_write=written,
         reasoning=_sum_of_known([use.thinking_tokens for use in uses]),

@@ -44,7 +44,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.events.names import Names
+from mobox.events.names import IdAllocator
 from mobox.parsers import tool_kinds
 from mobox.parsers.emitted.lines import (
     LINES,
@@ -61,8 +61,8 @@ from mobox.parsers.emitted.lines import (
     read_items,
 )
 from mobox.parsers.formats import Format
-from mobox.parsers.tool_kinds import change, kind_of
-from mobox.parsers.values import object_of, objects_in, or_raw
+from mobox.parsers.tool_kinds import todo_change, tool_kind
+from mobox.parsers.values import as_object, objects_in, parse_or_raw
 
 SEARCH: Final = "internet_search"
 """The tool that `search` and `search_result` lines are about."""
@@ -169,10 +169,10 @@ class Thoughts:
 
     def _track(self, event: ToolUseStart | ToolUseEnd) -> None:
         if isinstance(event, ToolUseStart):
-            if tool_kinds.LANGCHAIN.get(event.name) == "think":
+            if tool_kinds.LANGCHAIN_DISPLAYS.get(event.name) == "think":
                 self._calls[event.id] = event.scope
         elif event.id in self._calls:
-            thought = object_of(event.input).get("thought")
+            thought = as_object(event.input).get("thought")
             scope = self._calls.pop(event.id)
             if isinstance(thought, str):
                 self._scopes[thought] = scope
@@ -189,7 +189,7 @@ def _take(counter: Counter[str], thought: str) -> bool:
 Handler = Callable[["EmittedLines", Any], Events]
 Tracker = Callable[["EmittedLines", Any], None]
 
-_DISPLAYS: Final = {**tool_kinds.CLAUDE, **tool_kinds.LANGCHAIN}
+_DISPLAYS: Final = {**tool_kinds.CLAUDE_DISPLAYS, **tool_kinds.LANGCHAIN_DISPLAYS}
 """Tools whose calls are repeated by other lines, and the kind of those lines."""
 
 _REPEATED: Final = "told before"
@@ -204,7 +204,7 @@ class EmittedLines:
     """The emitted lines of one run."""
 
     def __init__(self, prefix: str = "", framework: str = "emitted") -> None:
-        self._names = Names(prefix)
+        self._names = IdAllocator(prefix)
         self._framework = framework
         self._calls = OpenCalls()
         self._agents: dict[str | None, str] = {}  # open subagents: their names, oldest first
@@ -231,7 +231,7 @@ class EmittedLines:
         if kind in _USAGE_WITHIN and type(data.get("usage")) is dict:
             data = dict(data)
             usage = data.pop("usage")
-            used = or_raw(lambda: self._read("usage_total", usage), usage)
+            used = parse_or_raw(lambda: self._read("usage_total", usage), usage)
             events = [*used, *self._read(kind, data)]
         else:
             events = self._read(kind, data)
@@ -284,7 +284,7 @@ class EmittedLines:
 
     def _display_events(self, call: ToolUseStart, given: JSON) -> Events:
         """The event as which a call is displayed, if no line of its own has it."""
-        given = object_of(given)
+        given = as_object(given)
         if call.display == "todos" and given.get("todos"):
             return self._plan_changes(call, given["todos"])
         thought = given.get("thought")
@@ -300,7 +300,7 @@ class EmittedLines:
             after, _ = read_items(plan, before)
         except msgspec.ValidationError:
             return []  # a plan of another shape; it is in the call
-        return [replace(event, scope=call.scope) for event in change(before, after)]
+        return [replace(event, scope=call.scope) for event in todo_change(before, after)]
 
     def _think(self, thought: Thinking) -> Events:
         event = self.thoughts.from_line(thought)
@@ -449,7 +449,7 @@ def _parse_event(kind: str, data: Data) -> StreamEvent:
     rest = {name: data[name] for name in data if name not in known}
     event = msgspec.convert({**known, "type": kind}, event_class)
     if isinstance(event, ToolUseStart) and "kind" not in known:
-        event = replace(event, kind=kind_of(event.name))
+        event = replace(event, kind=tool_kind(event.name))
     if rest and "emitted" in (event.provider or {}):
         raise msgspec.ValidationError("unknown fields, and provider.emitted is taken")
     return _with_extra(event, rest)

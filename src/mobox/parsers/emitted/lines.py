@@ -27,8 +27,8 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.events.usage import sum_of
-from mobox.parsers.tool_kinds import kind_of
+from mobox.events.usage import sum_counts
+from mobox.parsers.tool_kinds import tool_kind
 
 Data = dict[str, JSON]
 Names = Mapping[str, tuple[str, ...]]
@@ -41,7 +41,7 @@ _NO_NAMES: Final[Names] = {}
 _IS_ERROR: Final = {True: "error", False: "ok"}
 
 
-class Form:
+class LineForm:
     """Which fields of a line's data to read, from which names, into which Struct.
 
     No value is lost: it is in the Struct, in the rest, or the whole line is refused.
@@ -146,7 +146,7 @@ _CONVERTERS: Final[dict[str, Converter]] = {
 
 Items = tuple[TodoItem, ...]
 
-_ITEM: Final = Form(
+_ITEM: Final = LineForm(
     TodoItem,
     {"content": ("content", "title", "text"), "active_form": ("active_form", "activeForm")},
 )
@@ -291,36 +291,36 @@ def _with_cache(usage: Usage, data: Data) -> Usage:
     if data.get("input_tokens") is None:
         return usage
     beside = [field for name, field in _CACHE_BESIDE_INPUT.items() if data.get(name) is not None]
-    return replace(usage, input=sum_of(usage.input, *(getattr(usage, f) for f in beside)))
+    return replace(usage, input=sum_counts(usage.input, *(getattr(usage, f) for f in beside)))
 
 
 def _with_kind(start: ToolUseStart, data: Data) -> ToolUseStart:
     """The kind in the line takes precedence; else it is derived from the name."""
     is_given = data.get("kind") == start.kind
-    return start if is_given else replace(start, kind=kind_of(start.name))
+    return start if is_given else replace(start, kind=tool_kind(start.name))
 
 
 LINES: Final = {
-    "start": Form(Start, framework=""),
-    "status": Form(Status),
-    "text": Form(TextDelta, {"delta": ("content", "delta", "text")}),
-    "thinking": Form(Thinking, {"content": ("content", "thinking", "thought")}),
-    "think": Form(Thinking, {"content": ("thought", "content")}, source="think"),
-    "tool_use": Form(ToolUseStart, _CALL, repair=_with_kind),
-    "tool_call_start": Form(ToolUseStart, _CALL, repair=_with_kind),
-    "tool_result": Form(ToolResult, _RESULT),
-    "search": Form(SearchLine, _CALL),
-    "search_result": Form(SearchResultLine, _RESULT),
-    "subagent_spawn": Form(SpawnLine, _AGENT),
-    "subagent_start": Form(SubagentStart, _AGENT),
-    "subagent_complete": Form(SubagentEnd, _AGENT),
-    "todos": Form(PlanLine, _PLAN),
-    "todo_create": Form(PlanLine, _PLAN),
-    "todo_update": Form(PlanLine, _PLAN),
-    "todo_done": Form(FinishedLine, _PLAN),
-    "usage": Form(Usage, _TOKENS, groups=_TOKEN_GROUPS, repair=_with_cache),
-    "usage_total": Form(Usage, _TOKENS, groups=_TOKEN_GROUPS, repair=_with_cache, per="run"),
-    "result": Form(Result, _STATISTICS),
-    "error": Form(Error, _FAILURE, groups=frozenset({"error"})),
-    "done": Form(Done, _END, reason="stop"),
+    "start": LineForm(Start, framework=""),
+    "status": LineForm(Status),
+    "text": LineForm(TextDelta, {"delta": ("content", "delta", "text")}),
+    "thinking": LineForm(Thinking, {"content": ("content", "thinking", "thought")}),
+    "think": LineForm(Thinking, {"content": ("thought", "content")}, source="think"),
+    "tool_use": LineForm(ToolUseStart, _CALL, repair=_with_kind),
+    "tool_call_start": LineForm(ToolUseStart, _CALL, repair=_with_kind),
+    "tool_result": LineForm(ToolResult, _RESULT),
+    "search": LineForm(SearchLine, _CALL),
+    "search_result": LineForm(SearchResultLine, _RESULT),
+    "subagent_spawn": LineForm(SpawnLine, _AGENT),
+    "subagent_start": LineForm(SubagentStart, _AGENT),
+    "subagent_complete": LineForm(SubagentEnd, _AGENT),
+    "todos": LineForm(PlanLine, _PLAN),
+    "todo_create": LineForm(PlanLine, _PLAN),
+    "todo_update": LineForm(PlanLine, _PLAN),
+    "todo_done": LineForm(FinishedLine, _PLAN),
+    "usage": LineForm(Usage, _TOKENS, groups=_TOKEN_GROUPS, repair=_with_cache),
+    "usage_total": LineForm(Usage, _TOKENS, groups=_TOKEN_GROUPS, repair=_with_cache, per="run"),
+    "result": LineForm(Result, _STATISTICS),
+    "error": LineForm(Error, _FAILURE, groups=frozenset({"error"})),
+    "done": LineForm(Done, _END, reason="stop"),
 }

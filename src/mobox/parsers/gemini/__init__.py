@@ -10,12 +10,12 @@ import msgspec
 from mobox.errors import UnrecognizedLine
 from mobox.events import JSON, Events, TextDelta
 from mobox.parsers import EventParser
-from mobox.parsers.formats import Format, having, kinds, prefixed
+from mobox.parsers.formats import Format, has_keys, kind_in, kind_starts_with
 from mobox.parsers.gemini import wire
 from mobox.parsers.gemini.chunks import Chunks
 from mobox.parsers.gemini.content import Content
 from mobox.parsers.gemini.interactions import Interactions
-from mobox.parsers.values import object_of, objects_in
+from mobox.parsers.values import as_object, objects_in
 
 _AUTHOR = ("author",)
 """An event of ADK has one, and the fields of a chunk beside it."""
@@ -37,14 +37,14 @@ def _error(line: JSON) -> float:
 
 
 def _chunk_kind(line: dict[str, JSON]) -> str:
-    chunk = object_of(camel(line))
+    chunk = as_object(camel(line))
     first = next(iter(objects_in(chunk.get("candidates"))), {})
     return kind_by_parts("chunk", first, {**chunk, **first})
 
 
 def kind_by_parts(how: str, message: dict[str, JSON], line: dict[str, JSON]) -> str:
     """The kind of a line: by the parts of its message, or else by the first of its other fields."""
-    parts = objects_in(object_of(message.get("content")).get("parts"))
+    parts = objects_in(as_object(message.get("content")).get("parts"))
     kinds = ["thought"] if any(part.get("thought") for part in parts) else []
     kinds += [name for part in parts if not part.get("thought") for name in part if name in PARTS]
     kinds = kinds or [name for name in _WITHOUT_PARTS if line.get(name)][:1] or ["nothing"]
@@ -55,13 +55,13 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "Gemini's generate_content chunks",
         (
-            having("candidates", without=_AUTHOR),
-            having("promptFeedback", without=_AUTHOR),
-            having("prompt_feedback", without=_AUTHOR),
-            having("usageMetadata", "modelVersion", without=_AUTHOR, confidence=0.9),
-            having("usage_metadata", "model_version", without=_AUTHOR, confidence=0.9),
-            having("automaticFunctionCallingHistory"),
-            having("automatic_function_calling_history"),
+            has_keys("candidates", without=_AUTHOR),
+            has_keys("promptFeedback", without=_AUTHOR),
+            has_keys("prompt_feedback", without=_AUTHOR),
+            has_keys("usageMetadata", "modelVersion", without=_AUTHOR, confidence=0.9),
+            has_keys("usage_metadata", "model_version", without=_AUTHOR, confidence=0.9),
+            has_keys("automaticFunctionCallingHistory"),
+            has_keys("automatic_function_calling_history"),
             _error,
         ),
         kind=_chunk_kind,
@@ -69,13 +69,17 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(
         "Gemini's interactions events",
-        (prefixed("event_type", "interaction.", "step."),),
+        (kind_starts_with("event_type", "interaction.", "step."),),
         kind=("event_type", "step.type", "delta.type"),
         known=tuple(Interactions.EVENTS),
     ),
     Format(
         "simplified lines for Gemini",
-        (kinds("type", ("content", "function_call", "function_response"), "data", confidence=0.8),),
+        (
+            kind_in(
+                "type", ("content", "function_call", "function_response"), "data", confidence=0.8
+            ),
+        ),
     ),
 )
 

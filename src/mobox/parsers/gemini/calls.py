@@ -12,17 +12,17 @@ from msgspec import convert
 from mobox.errors import UnrecognizedLine
 from mobox.events import JSON, DoneReason, StreamEvent, Usage
 from mobox.events.json_text import MAX_DEPTH
-from mobox.events.names import Names
-from mobox.events.usage import sum_of
+from mobox.events.names import IdAllocator
+from mobox.events.usage import sum_counts
 from mobox.parsers.gemini import wire
 from mobox.parsers.gemini.wire import PartialArg
-from mobox.parsers.values import or_raw
+from mobox.parsers.values import parse_or_raw
 
 
 class OpenCalls:
     """Ids and names, in the order of the calls; shared by all agents of a run."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: IdAllocator) -> None:
         self._ids = names
         self._names: dict[str, str] = {}
         self._server: set[str] = set()
@@ -260,7 +260,7 @@ def reason_of(word: str) -> DoneReason | None:
 
 def used(usage: JSON, name: str, scope: tuple[str, ...], model: str | None) -> list[StreamEvent]:
     """The usage of one answer; the API counts thoughts apart, here they are output."""
-    return or_raw(lambda: [_use_of(usage, name, scope, model)], usage, scope) if usage else []
+    return parse_or_raw(lambda: [_use_of(usage, name, scope, model)], usage, scope) if usage else []
 
 
 def _use_of(usage: JSON, name: str, scope: tuple[str, ...], model: str | None) -> Usage:
@@ -268,8 +268,8 @@ def _use_of(usage: JSON, name: str, scope: tuple[str, ...], model: str | None) -
     return Usage(
         id=name,
         scope=scope,
-        input=sum_of(counts.prompt_token_count, counts.tool_use_prompt_token_count),
-        output=sum_of(counts.candidates_token_count, counts.thoughts_token_count),
+        input=sum_counts(counts.prompt_token_count, counts.tool_use_prompt_token_count),
+        output=sum_counts(counts.candidates_token_count, counts.thoughts_token_count),
         cache_read=counts.cached_content_token_count,
         reasoning=counts.thoughts_token_count,
         total=counts.total_token_count,

@@ -28,7 +28,7 @@ from mobox.events import (
     StepStart,
     ToolResult,
 )
-from mobox.events.names import Names
+from mobox.events.names import IdAllocator
 from mobox.parsers.gemini import wire
 from mobox.parsers.gemini.calls import VENDOR, OpenCalls, reason_of, used
 from mobox.parsers.gemini.content import Content
@@ -38,7 +38,7 @@ class Chunks:
     """The answers of one stream."""
 
     def __init__(self, framework: str, prefix: str = "") -> None:
-        self._names = Names(prefix)
+        self._names = IdAllocator(prefix)
         self._calls = OpenCalls(self._names)
         self.content = Content(self._calls)
         self._framework = framework

@@ -39,8 +39,8 @@ from mobox.events import (
 )
 from mobox.parsers.gemini import wire
 from mobox.parsers.gemini.calls import VENDOR, OpenCalls, PartialArguments
-from mobox.parsers.tool_kinds import kind_of
-from mobox.parsers.values import is_link, or_raw
+from mobox.parsers.tool_kinds import tool_kind
+from mobox.parsers.values import is_web_url, parse_or_raw
 
 # Sources: searched pages, retrieved files, recited texts
 
@@ -126,7 +126,7 @@ def _at(support: wire.GroundingSupport, place: int) -> float | None:
 
 
 def _link(uri: str | None) -> str | None:
-    return uri if uri is not None and is_link(uri) else None
+    return uri if uri is not None and is_web_url(uri) else None
 
 
 def _known(about: dict[str, JSON]) -> dict[str, JSON] | None:
@@ -191,7 +191,7 @@ class Content:
         return [event for part in parts or () for event in self.part(part)]
 
     def part(self, raw: dict[str, JSON]) -> Events:
-        return or_raw(lambda: self._part(raw), raw, self._scope, "a part")
+        return parse_or_raw(lambda: self._part(raw), raw, self._scope, "a part")
 
     def _part(self, raw: dict[str, JSON]) -> Events:
         part = convert(raw, wire.Part)
@@ -206,7 +206,7 @@ class Content:
         """The new sources of the message; a stream may repeat them in every chunk."""
         found: Events = []
         for metadata, events in self._sources(candidate):
-            found += or_raw(partial(list, events), metadata, self._scope)
+            found += parse_or_raw(partial(list, events), metadata, self._scope)
         return [event for event in found if self._is_new(event)]
 
     def leave(self) -> Events:
@@ -270,7 +270,7 @@ class Content:
 
     def _start(self, call: str | None, name: str, part: wire.Part, **more: Any) -> ToolUseStart:
         name_of_call = self._calls.begin(call, name, server=bool(more.get("server")))
-        kind = more.pop("kind", kind_of(name, _KINDS))
+        kind = more.pop("kind", tool_kind(name, _KINDS))
         return ToolUseStart(
             id=name_of_call,
             scope=self._scope,

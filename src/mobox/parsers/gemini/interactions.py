@@ -38,12 +38,12 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.events.names import Names, input_of
-from mobox.events.usage import sum_of
+from mobox.events.names import IdAllocator, tool_use_end
+from mobox.events.usage import sum_counts
 from mobox.parsers.gemini import interactions_wire as wire
 from mobox.parsers.gemini.calls import VENDOR
-from mobox.parsers.tool_kinds import kind_of, pages_in
-from mobox.parsers.values import or_raw
+from mobox.parsers.tool_kinds import search_sources, tool_kind
+from mobox.parsers.values import parse_or_raw
 
 Reader = Callable[["Interactions", Any], Events]
 Rows = dict[str, tuple[type[Struct], Callable[..., Events]]]
@@ -93,7 +93,7 @@ class Interactions:
 
     def __init__(self, framework: str, prefix: str = "") -> None:
         self._framework = framework
-        self._names = Names(prefix)
+        self._names = IdAllocator(prefix)
         self._name = f"{prefix}interaction"
         self._count = 0
         self._steps: dict[int, _Step] = {}
@@ -138,7 +138,7 @@ class Interactions:
         events = [event for step in self._steps.values() for event in self._stop(step)]
         self._steps.clear()
         if interaction.usage is not None:
-            events += or_raw(lambda: [self._use_of(interaction)], interaction.usage)
+            events += parse_or_raw(lambda: [self._use_of(interaction)], interaction.usage)
         if self._status == "failed":
             events.append(Error(message="The interaction failed.", code="failed"))
         has_started = self._count > 0  # false if the stream was joined in the middle
@@ -148,8 +148,8 @@ class Interactions:
         usage = convert(interaction.usage, wire.Usage)
         return Usage(
             id=self._name,
-            input=sum_of(usage.total_input_tokens, usage.total_tool_use_tokens),
-            output=sum_of(usage.total_output_tokens, usage.total_thought_tokens),
+            input=sum_counts(usage.total_input_tokens, usage.total_tool_use_tokens),
+            output=sum_counts(usage.total_output_tokens, usage.total_thought_tokens),
             cache_read=usage.total_cached_tokens,
             reasoning=usage.total_thought_tokens,
             total=usage.total_tokens,
@@ -181,7 +181,7 @@ class Interactions:
             ToolUseStart(
                 id=step.name,
                 name=call.name or tool,
-                kind=_KINDS.get(tool) or kind_of(call.name or tool),
+                kind=_KINDS.get(tool) or tool_kind(call.name or tool),
                 server=tool != "function",
                 provider=step.provider,
             )
@@ -282,7 +282,7 @@ class Interactions:
         text = "".join(step.pieces)
         if not text and step.arguments is not None:
             return [ToolUseEnd(id=step.name, input=step.arguments)]
-        return [input_of(step.name, text)]
+        return [tool_use_end(step.name, text)]
 
     def _end_result(self, outcome: wire.Outcome) -> Events:
         result = ToolResult(
@@ -291,7 +291,7 @@ class Interactions:
             status="error" if outcome.is_error else "ok",
             provider={VENDOR: {"signature": outcome.signature}} if outcome.signature else None,
         )
-        return [result, *pages_in(outcome.call_id, (), outcome.result)]
+        return [result, *search_sources(outcome.call_id, (), outcome.result)]
 
     EVENTS: ClassVar[dict[str, tuple[type[Struct], Reader]]] = {
         "interaction.created": (wire.InteractionEvent, _created),

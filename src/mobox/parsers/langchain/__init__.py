@@ -12,14 +12,14 @@ from msgspec import Struct, convert
 
 from mobox.events import JSON, Events
 from mobox.parsers import EventParser
-from mobox.parsers.formats import Format, having, kinds, prefixed
+from mobox.parsers.formats import Format, has_keys, kind_in, kind_starts_with
 from mobox.parsers.langchain import protocol_wire, wire
 from mobox.parsers.langchain.callbacks import Callbacks
 from mobox.parsers.langchain.graph import INTERRUPT, Graph, as_part
 from mobox.parsers.langchain.protocol import Protocol
 from mobox.parsers.langchain.run import Run
 from mobox.parsers.langchain.wire import as_message, class_name, done_of_exception
-from mobox.parsers.values import class_of, is_raised, object_of
+from mobox.parsers.values import as_object, exception_class, is_exception
 
 _METHODS = tuple(str(line.__struct_config__.tag) for line in protocol_wire.Line.__subclasses__())
 _EVENTS = tuple(str(event.__struct_config__.tag) for event in protocol_wire.Event.__subclasses__())
@@ -28,7 +28,7 @@ _MIDDLEWARE = ("PatchToolCallsMiddleware", "SubAgentMiddleware", "FilesystemMidd
 
 
 def _callback(line: JSON) -> float:
-    return prefixed("event", "on_")(line) * having("run_id")(line)
+    return kind_starts_with("event", "on_")(line) * has_keys("run_id")(line)
 
 
 def _part(line: JSON) -> float:
@@ -74,7 +74,7 @@ def _deep(line: JSON) -> float:
 def _is_deep(metadata: dict[str, JSON]) -> bool:
     names = (metadata.get("name"), metadata.get("langgraph_node"))
     return (
-        "deepagents" in object_of(metadata.get("lc_versions"))
+        "deepagents" in as_object(metadata.get("lc_versions"))
         or metadata.get("ls_integration") == "deepagents"
         or any(isinstance(name, str) and name.startswith(_MIDDLEWARE) for name in names)
         or any(name.startswith(_MIDDLEWARE) for name in metadata)
@@ -86,19 +86,19 @@ def _about(line: JSON) -> Iterator[dict[str, JSON]]:
     if isinstance(line, list):
         yield from _about_data(line[-1] if line else None)
         return
-    outer = object_of(line)
+    outer = as_object(line)
     yield outer
-    yield object_of(outer.get("metadata"))
+    yield as_object(outer.get("metadata"))
     yield from _about_data(outer.get("data"))
-    yield from _about_data(object_of(outer.get("params")).get("data"))
+    yield from _about_data(as_object(outer.get("params")).get("data"))
 
 
 def _about_data(data: JSON) -> Iterator[dict[str, JSON]]:
     if isinstance(data, list):
-        yield object_of(data[-1] if data else None)
+        yield as_object(data[-1] if data else None)
     else:
-        yield object_of(data)
-        yield object_of(object_of(data).get("metadata"))
+        yield as_object(data)
+        yield as_object(as_object(data).get("metadata"))
 
 
 FORMATS: tuple[Format, ...] = (
@@ -106,9 +106,9 @@ FORMATS: tuple[Format, ...] = (
         "LangChain's events",
         (
             _callback,
-            kinds("method", _METHODS, "params"),
-            kinds("event", _EVENTS),
-            having("_interrupts"),
+            kind_in("method", _METHODS, "params"),
+            kind_in("event", _EVENTS),
+            has_keys("_interrupts"),
         ),
         kind=(
             *("type", "method", "event", "content.type", "delta.type", "_interrupts"),
@@ -148,9 +148,9 @@ class LangChainParser(EventParser):
 
     def feed(self, raw: JSON) -> Events:
         events = super().feed(raw)
-        if isinstance(raw, dict) and is_raised(raw):
+        if isinstance(raw, dict) and is_exception(raw):
             self._run.failed = True
-            self._run.ended = end = done_of_exception(class_of(raw))
+            self._run.ended = end = done_of_exception(exception_class(raw))
             return events if end is None else [*events, end]
         return events
 

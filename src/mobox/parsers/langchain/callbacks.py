@@ -37,7 +37,7 @@ from mobox.parsers.langchain.wire import (
     messages_in,
     unwrapped,
 )
-from mobox.parsers.values import is_link, object_of, objects_in, text_in
+from mobox.parsers.values import as_object, first_text, is_web_url, objects_in
 
 
 class Metadata(wire.MessageMetadata, frozen=True, kw_only=True):
@@ -255,14 +255,14 @@ def _call_in(output: JSON) -> str | None:
 
 
 def _source(call_id: str, scope: Scope, document: Object) -> Source:
-    about = object_of(document.get("metadata"))
-    name = text_in(about, "source")
-    is_url = name is not None and is_link(name)
+    about = as_object(document.get("metadata"))
+    name = first_text(about, "source")
+    is_url = name is not None and is_web_url(name)
     return Source(
         id=call_id,
         scope=scope,
         url=name if is_url else None,
         document=None if is_url else name,
-        title=text_in(about, "title"),
-        cited_text=text_in(document, "page_content"),
+        title=first_text(about, "title"),
+        cited_text=first_text(document, "page_content"),
     )

@@ -33,7 +33,7 @@ from mobox.events import (
 from mobox.parsers import tool_kinds
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.wire import Object
-from mobox.parsers.values import file_data, object_of, text_in
+from mobox.parsers.values import as_object, first_text, split_data_url
 
 # Tools
 
@@ -54,12 +54,12 @@ _KINDS: Final[dict[str, ToolKind]] = {
 
 def kind_of(name: str) -> ToolKind:
     """The kind of a tool; one of the caller's own is a function."""
-    return tool_kinds.kind_of(name, _KINDS)
+    return tool_kinds.tool_kind(name, _KINDS)
 
 
 def display_of(name: str) -> Display | None:
     """The kind of event that already shows what this tool does."""
-    return tool_kinds.LANGCHAIN.get(name)
+    return tool_kinds.LANGCHAIN_DISPLAYS.get(name)
 
 
 # Images and files of messages and tool results
@@ -81,13 +81,13 @@ def file_in(block: Object, name: str | None, scope: Scope) -> File | None:
     kind = str(block.get("type"))
     if kind not in _TYPES:
         return None
-    source = object_of(block.get("source"))
-    url = text_in(block, "url") or text_in(object_of(block.get("image_url")), "url")
-    url = url or text_in(block, "image_url") or text_in(source, "url")
-    data = text_in(block, "base64", "data") or text_in(source, "data")
-    media_type = text_in(block, "mime_type") or text_in(source, "media_type") or _TYPES[kind]
-    file_id = text_in(block, "file_id") or text_in(source, "file_id")
-    if url is not None and (inline := file_data(url)) is not None:
+    source = as_object(block.get("source"))
+    url = first_text(block, "url") or first_text(as_object(block.get("image_url")), "url")
+    url = url or first_text(block, "image_url") or first_text(source, "url")
+    data = first_text(block, "base64", "data") or first_text(source, "data")
+    media_type = first_text(block, "mime_type") or first_text(source, "media_type") or _TYPES[kind]
+    file_id = first_text(block, "file_id") or first_text(source, "file_id")
+    if url is not None and (inline := split_data_url(url)) is not None:
         url, media_type, data = None, inline[0] or media_type, inline[1]
     if not (url or data or file_id):
         return None
@@ -240,15 +240,15 @@ class Calls:
         if call.spawned:
             return []
         call.spawned = True
-        arguments = object_of(call.input)
-        call.agent = agent or text_in(arguments, "subagent_type") or call.name
+        arguments = as_object(call.input)
+        call.agent = agent or first_text(arguments, "subagent_type") or call.name
         return [
             *self.ensure_started(call.id, call.name, call.input, call.scope),
             SubagentStart(
                 id=call.id,
                 scope=call.scope,
                 agent=call.agent,
-                task=text_in(arguments, "description"),
+                task=first_text(arguments, "description"),
             ),
         ]
 
@@ -280,7 +280,7 @@ class Calls:
     def find_spawner(self, scope: Scope, agent: str | None, task: JSON) -> Call | None:
         """The call that spawned an agent of which only name and task are known."""
         free = [c for c in self.unanswered if c.scope == scope and not c.spawned]
-        fields = [(c, object_of(c.input)) for c in free]
+        fields = [(c, as_object(c.input)) for c in free]
         by_task = [c for c, args in fields if task and args.get("description") == task]
         by_name = [c for c, args in fields if agent and args.get("subagent_type") == agent]
         return next(iter(by_task or by_name or free), None)

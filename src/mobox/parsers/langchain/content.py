@@ -17,8 +17,8 @@ from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import file_in
 from mobox.parsers.langchain.message import Message
 from mobox.parsers.langchain.wire import Object
-from mobox.parsers.tool_kinds import SECRET, is_error, pages_in, without_secrets
-from mobox.parsers.values import is_link, object_of, objects_in, text_in
+from mobox.parsers.tool_kinds import SECRET, is_failed_output, search_sources, split_encrypted
+from mobox.parsers.values import as_object, first_text, is_web_url, objects_in
 
 Reader = Callable[[Message, Object, bool], Events]
 
@@ -72,10 +72,10 @@ def _text(message: Message, block: Object, whole: bool) -> Events:
 
 def cite(block_id: str, scope: Scope, citation: Object, vendor: str) -> Source:
     """A citation of a text block, with LangChain's or the provider's keys."""
-    fields = {**citation, **object_of(citation.get("extras")), **object_of(citation.get("value"))}
-    link = text_in(fields, "url", "source") or ""
-    is_url = is_link(link)
-    document = text_in(fields, "document_title")
+    fields = {**citation, **as_object(citation.get("extras")), **as_object(citation.get("value"))}
+    link = first_text(fields, "url", "source") or ""
+    is_url = is_web_url(link)
+    document = first_text(fields, "document_title")
     secret = {name: fields[name] for name in fields if name.startswith(SECRET) and fields[name]}
     places = {
         k: v for k, v in fields.items() if k not in _KNOWN_FIELDS and k != "value" and v is not None
@@ -85,9 +85,9 @@ def cite(block_id: str, scope: Scope, citation: Object, vendor: str) -> Source:
         scope=scope,
         url=link if is_url else None,
         document=document if is_url or not link else link,
-        file=text_in(fields, "file_id"),
-        title=text_in(fields, "title") or document,
-        cited_text=text_in(fields, "cited_text"),
+        file=first_text(fields, "file_id"),
+        title=first_text(fields, "title") or document,
+        cited_text=first_text(fields, "cited_text"),
         location={k: v for k, v in places.items() if not k.startswith(SECRET)} or None,
         provider={vendor: secret} if secret else None,
     )
@@ -101,14 +101,14 @@ def _thinking(message: Message, block: Object, whole: bool) -> Events:
     index = _index(block)
     text = block.get("thinking") or block.get("reasoning") or _summary(block.get("summary"))
     events = _add_text(message, "thinking", index, text, whole)
-    signature = block.get("signature") or object_of(block.get("extras")).get("signature")
+    signature = block.get("signature") or as_object(block.get("extras")).get("signature")
     if isinstance(signature, str) and signature:
         events += message.add_signature(index, signature)
     return events
 
 
 def _reasoning_content(message: Message, block: Object, whole: bool) -> Events:
-    inner = object_of(block.get("reasoning_content"))
+    inner = as_object(block.get("reasoning_content"))
     more = {"thinking": inner.get("text"), "signature": inner.get("signature")}
     return _thinking(message, {"index": block.get("index"), **more}, whole)
 
@@ -116,7 +116,7 @@ def _reasoning_content(message: Message, block: Object, whole: bool) -> Events:
 def _extra_reasoning(message: Message, extra: Object, whole: bool) -> Events:
     """Thoughts that a provider sends beside the content."""
     text = extra.get("reasoning_content") or _summary(
-        object_of(extra.get("reasoning")).get("summary")
+        as_object(extra.get("reasoning")).get("summary")
     )
     return _add_text(message, "thinking", None, text, whole)
 
@@ -126,7 +126,7 @@ def _redacted(message: Message, block: Object, _whole: bool) -> Events:
 
 
 def _non_standard(message: Message, block: Object, whole: bool) -> Events:
-    value = object_of(block.get("value"))
+    value = as_object(block.get("value"))
     if not value or value.get("type") == "non_standard":
         return _other(message, block, whole)
     return _block(message, {"index": block.get("index"), **value}, whole)
@@ -166,8 +166,10 @@ def server_result(message: Message, block: Object) -> Events:
     call_id = block.get("tool_use_id") or block.get("tool_call_id")
     if not isinstance(call_id, str):
         return [Raw(scope=message.scope, raw=block)]
-    output, secrets = without_secrets(block.get("output", block.get("content")))
-    failed = block.get("status") == "error" or block.get("is_error") is True or is_error(output)
+    output, secrets = split_encrypted(block.get("output", block.get("content")))
+    failed = (
+        block.get("status") == "error" or block.get("is_error") is True or is_failed_output(output)
+    )
     result = ToolResult(
         id=call_id,
         scope=message.scope,
@@ -175,7 +177,7 @@ def server_result(message: Message, block: Object) -> Events:
         status="error" if failed else "ok",
         provider={message.vendor: secrets} if secrets else None,
     )
-    return [result, *pages_in(call_id, message.scope, output)]
+    return [result, *search_sources(call_id, message.scope, output)]
 
 
 def _file(message: Message, block: Object, _whole: bool) -> Events:

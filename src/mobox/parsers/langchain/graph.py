@@ -26,7 +26,7 @@ from mobox.parsers.langchain.wire import (
     messages_in,
     unwrapped,
 )
-from mobox.parsers.values import words_of
+from mobox.parsers.values import as_text
 
 Mode = Callable[["Graph", JSON, Namespace], Events]
 
@@ -216,7 +216,7 @@ class Graph:
         call_id, scope = self._tasks.get(task.id), self.scope(namespace)
         if call_id is not None:
             return self._run.calls.add_result(call_id, None, scope, why, "error")
-        return [Error(scope=scope, message=words_of(why))]
+        return [Error(scope=scope, message=as_text(why))]
 
     def _debug(self, data: JSON, namespace: Namespace) -> Events:
         """The tasks and checkpoints, repeated."""

@@ -36,11 +36,11 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.events.names import Names, input_of
-from mobox.events.usage import sum_of
+from mobox.events.names import IdAllocator, tool_use_end
+from mobox.events.usage import sum_counts
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import display_of, kind_of
-from mobox.parsers.values import or_raw
+from mobox.parsers.values import parse_or_raw
 
 Key = tuple[str, wire.Index]
 
@@ -85,7 +85,7 @@ class Message:
         """Its node."""
         self._blocks: dict[Key, Block] = {}
         self._block_ids: dict[str, None] = {}  # an ordered set
-        self._names = Names()
+        self._names = IdAllocator()
         self._open: Block | None = None  # the last block
         self._late: dict[str, JSON] = {}
         self._usage: dict[str, Any] = {}
@@ -225,7 +225,7 @@ class Message:
             return ThinkingEnd(id=block.id, scope=self.scope, provider=provider)
         text = "".join(block.parts)
         block.parts.clear()
-        return input_of(block.id, text, self.scope)
+        return tool_use_end(block.id, text, self.scope)
 
     def end(self, status: Outcome = "ok") -> Events:
         """The message ends: end its open blocks and its turn."""
@@ -249,7 +249,7 @@ class Message:
         """Its usage: those of deltas add up; a complete message has the total."""
         if usage is None:
             return []
-        return or_raw(
+        return parse_or_raw(
             lambda: self._add_counts(convert(usage, wire.Usage), whole), usage, self.scope
         )
 
@@ -257,7 +257,8 @@ class Message:
         counts = _counts(usage)
         before = {} if whole else self._usage
         summed: dict[str, Any] = {
-            name: sum_of(before.get(name), counts.get(name)) for name in sorted({*before, *counts})
+            name: sum_counts(before.get(name), counts.get(name))
+            for name in sorted({*before, *counts})
         }
         if not summed or summed == self._usage:
             return []
@@ -280,7 +281,7 @@ def _counts(usage: wire.Usage) -> dict[str, Any]:
 
 def _is_object(text: str) -> bool:
     """Whether an input is complete: a prefix of it is not JSON."""
-    return bool(text.strip()) and isinstance(input_of("", text).input, dict)
+    return bool(text.strip()) and isinstance(tool_use_end("", text).input, dict)
 
 
 _GIVEN_NAMES: Final = ("run-", "lc_run-")
@@ -295,7 +296,7 @@ class Messages:
     later step of the graph; messages of one step may alternate.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: IdAllocator) -> None:
         self.last: Message | None = None
         """The last message of the root."""
         self._names = names

@@ -29,7 +29,7 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.events.names import Names
+from mobox.events.names import IdAllocator
 from mobox.lifecycle.ending import failed_after
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Calls
@@ -45,7 +45,7 @@ from mobox.parsers.langchain.wire import (
     messages_in,
     stop_reason,
 )
-from mobox.parsers.values import text_in
+from mobox.parsers.values import first_text
 
 _TRACKED = {ToolUseStart, ToolUseEnd}
 
@@ -54,7 +54,7 @@ class Run:
     """The state of one run."""
 
     def __init__(self, framework: str, prefix: str = "") -> None:
-        names = Names(prefix)
+        names = IdAllocator(prefix)
         self.messages = Messages(names)
         self.calls = Calls(is_later_attempt=bool(prefix))
         self.interrupts = Interrupts(names, self.calls)
@@ -155,8 +155,8 @@ class Run:
         if message is None:
             events = self.track_calls(self.messages.end_earlier(scope, about.langgraph_step))
             metadata = piece.response_metadata or {}
-            vendor = about.vendor or text_in(metadata, "model_provider")
-            model = about.model or text_in(metadata, "model_name")
+            vendor = about.vendor or first_text(metadata, "model_provider")
+            model = about.model or first_text(metadata, "model_name")
             message, opened = self.begin(piece.id, scope, vendor, model, about.checkpoint_ns)
             message.step = about.langgraph_step
             events += opened
@@ -193,8 +193,8 @@ class Run:
 
     def _whole_message(self, answer: wire.AiMessage, scope: Scope, vendor: str | None) -> Events:
         about = answer.response_metadata or {}
-        vendor = vendor or text_in(about, "model_provider")
-        message, events = self.begin(answer.id, scope, vendor, text_in(about, "model_name"))
+        vendor = vendor or first_text(about, "model_provider")
+        message, events = self.begin(answer.id, scope, vendor, first_text(about, "model_name"))
         message.stop_reason = stop_reason(about)
         events += read_content(message, answer, whole=True)
         events += _whole_calls(message, answer)

@@ -21,12 +21,12 @@ from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
 from mobox.events import JSON, Events, File, InputRequest, Paused, Scope, State, TodoItem
-from mobox.events.names import Names
+from mobox.events.names import IdAllocator
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Calls
 from mobox.parsers.langchain.wire import Namespace, Object, unwrapped
-from mobox.parsers.tool_kinds import change, item_of
-from mobox.parsers.values import text_in
+from mobox.parsers.tool_kinds import todo_change, todo_item
+from mobox.parsers.values import first_text
 
 _SEPARATE: Final = {"messages", "todos", "__interrupt__", "_lc", "_class", "jump_to"}
 _TYPES: Final = {
@@ -61,9 +61,9 @@ class States:
             parsed = [convert(todo, wire.Todo) for todo in todos]
         except ValidationError:
             return []  # another application's key; it is in the call
-        items = tuple(item_of(todo.content, todo.status) for todo in parsed)
+        items = tuple(todo_item(todo.content, todo.status) for todo in parsed)
         before, self._plans[scope] = self._plans.get(scope, ()), items
-        changes = change(before, items)
+        changes = todo_change(before, items)
         return [replace(event, scope=scope) for event in changes] if scope else changes
 
     def patch(self, update: Object, scope: Scope, namespace: Namespace) -> Events:
@@ -136,7 +136,7 @@ _PROMPTS: Final = ("question", "prompt", "message", "query", "description", "tex
 class Interrupts:
     """The interrupts of one run as input requests; approvals of calls are one kind."""
 
-    def __init__(self, names: Names, calls: Calls) -> None:
+    def __init__(self, names: IdAllocator, calls: Calls) -> None:
         self._names = names
         self._calls = calls
         self._seen: set[str] = set()
@@ -179,7 +179,7 @@ class Interrupts:
     def _approval(
         self, name: str, scope: tuple[str, ...], action: Object, resume: Object, whole: JSON
     ) -> InputRequest:
-        call = self._calls.find_call(text_in(action, "name", "action"), action.get("args"))
+        call = self._calls.find_call(first_text(action, "name", "action"), action.get("args"))
         if call is not None:
             call.has_request = True
         return InputRequest(
@@ -187,8 +187,8 @@ class Interrupts:
             scope=scope if call is None else call.scope,
             kind="approval",
             tool_call_id=None if call is None else call.id,
-            prompt=text_in(action, "description"),
-            allowed=_decisions(whole, text_in(action, "name", "action")),
+            prompt=first_text(action, "description"),
+            allowed=_decisions(whole, first_text(action, "name", "action")),
             resume=resume,
         )
 
@@ -235,7 +235,7 @@ def _decisions(value: Any, name: JSON) -> tuple[str, ...]:
 def _decisions_of_old(value: list[Any], name: JSON) -> tuple[str, ...]:
     for each in [each for each in value if isinstance(each, dict)]:
         action, config = each.get("action_request"), each.get("config")
-        named = text_in(action, "name", "action") if isinstance(action, dict) else None
+        named = first_text(action, "name", "action") if isinstance(action, dict) else None
         if named == name and isinstance(config, dict):
             return tuple(name for flag, name in _ALLOWED_BY.items() if config.get(flag))
     return ()
@@ -245,7 +245,7 @@ def _question(name: str, scope: tuple[str, ...], interrupt: wire.Interrupt) -> I
     value = interrupt.value
     prompt = value if isinstance(value, str) else None
     if isinstance(value, dict):
-        prompt = text_in(value, *_PROMPTS)
+        prompt = first_text(value, *_PROMPTS)
     return InputRequest(
         id=name,
         scope=scope,

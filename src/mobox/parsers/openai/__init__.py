@@ -7,12 +7,12 @@ from contextlib import suppress
 from mobox.errors import NotJson, UnrecognizedLine
 from mobox.events import JSON, Events, Paused, Raw, Start, json_text
 from mobox.parsers import EventParser
-from mobox.parsers.formats import Format, having, kinds, prefixed
+from mobox.parsers.formats import Format, has_keys, kind_in, kind_starts_with
 from mobox.parsers.openai.agents import Agents
 from mobox.parsers.openai.chat import Chat
 from mobox.parsers.openai.responses import Responses
 from mobox.parsers.openai.wire import Names
-from mobox.parsers.values import TOLD_BEFORE, class_of, is_raised
+from mobox.parsers.values import ALREADY_REPORTED, exception_class, is_exception
 
 # The formats of the lines of OpenAI's and compatible APIs.
 
@@ -29,12 +29,12 @@ FORMATS: tuple[Format, ...] = (
     Format("OpenAI's chat completion chunks", (_chunk, _error), kind=("object", "error")),
     Format(
         "OpenAI's Responses events",
-        (prefixed("type", "response."), kinds("type", ("error",), "sequence_number")),
+        (kind_starts_with("type", "response."), kind_in("type", ("error",), "sequence_number")),
         kind=("type", "item.type"),
     ),
     Format(
         "simplified lines for OpenAI",
-        (kinds("type", ("delta", "tool_call"), "data", confidence=0.8),),
+        (kind_in("type", ("delta", "tool_call"), "data", confidence=0.8),),
     ),
 )
 
@@ -42,11 +42,11 @@ AGENTS_FORMATS: tuple[Format, ...] = (
     Format(
         "the OpenAI Agents SDK's stream events",
         (
-            kinds("type", ("raw_response_event",), "data"),
-            kinds("type", ("run_item_stream_event",), "item"),
-            kinds("type", ("agent_updated_stream_event",), "new_agent"),
-            having("event", "agent", "tool_call"),
-            having("__result__"),
+            kind_in("type", ("raw_response_event",), "data"),
+            kind_in("type", ("run_item_stream_event",), "item"),
+            kind_in("type", ("agent_updated_stream_event",), "new_agent"),
+            has_keys("event", "agent", "tool_call"),
+            has_keys("__result__"),
         ),
         kind=(
             "type",
@@ -80,7 +80,7 @@ class OpenAIParser(EventParser):
         self._started = False
 
     def feed(self, raw: JSON) -> Events:
-        if type(raw) is dict and is_raised(raw):
+        if type(raw) is dict and is_exception(raw):
             return self._raised(raw, super().feed(raw))
         return super().feed(raw)
 
@@ -128,10 +128,10 @@ class OpenAIParser(EventParser):
 
     def _raised(self, raw: dict[str, JSON], error_events: Events) -> Events:
         """An exception left the SDK: the current response is interrupted."""
-        name = class_of(raw)
+        name = exception_class(raw)
         known = self._agents.started and self._responses.failed
         self._chat.break_off()
-        events: Events = [Raw(raw=raw, source=TOLD_BEFORE)] if known else error_events
+        events: Events = [Raw(raw=raw, source=ALREADY_REPORTED)] if known else error_events
         if self._agents.started and name is not None:
             return [*events, self._agents.raised(name)]
         if not self._agents.started:
@@ -143,7 +143,7 @@ class OpenAIParser(EventParser):
         data = dict(raw["data"])
         if isinstance(arguments := data.get("arguments"), str):
             with suppress(NotJson):  # then they stay text
-                data["arguments"] = json_text.decode(arguments.encode())
+                data["arguments"] = json_text.decode_json(arguments.encode())
         return self._emitted.read({**raw, "type": _SIMPLIFIED[kind], "data": data})
 
 

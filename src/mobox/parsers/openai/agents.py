@@ -34,14 +34,14 @@ from mobox.events import (
     ToolResult,
     ToolUseStart,
 )
-from mobox.events.names import input_of
+from mobox.events.names import tool_use_end
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.parts import without_images
 from mobox.parsers.openai.responses import Responses
 from mobox.parsers.openai.token_usage import done_of, used
 from mobox.parsers.openai.wire import Names
-from mobox.parsers.tool_kinds import kind_of
-from mobox.parsers.values import or_raw
+from mobox.parsers.tool_kinds import tool_kind
+from mobox.parsers.values import parse_or_raw
 
 Object = dict[str, JSON]
 
@@ -199,7 +199,7 @@ class Agents:
         failed = self._done is not None and self._done.reason == "error"
         events.append(Result(text=text, num_turns=record.current_turn, is_error=failed))
         for interruption in record.interruptions or ():
-            events += or_raw(partial(self._ask, interruption), interruption)
+            events += parse_or_raw(partial(self._ask, interruption), interruption)
         waiting = tuple(self._responses[()].items.approvals)
         if waiting and record.interruptions:
             events.append(Paused(request_ids=waiting, resume=record.state))
@@ -273,7 +273,7 @@ def _agent_of(origin: JSON) -> str | None:
 def _task(call: JSON) -> str | None:
     """The task of an agent that is a tool, if the call has it under the usual key."""
     arguments = call.get("arguments") if isinstance(call, dict) else None
-    given = input_of("", arguments).input
+    given = tool_use_end("", arguments).input
     task = given.get("input") if isinstance(given, dict) else None
     return task if isinstance(task, str) else None
 
@@ -288,4 +288,4 @@ def _whole_call(name: str, interruption: wire.Interruption, raw: Object) -> Even
     tool = named if isinstance(named, str) else UNKNOWN_TOOL
     given = interruption.arguments
     arguments = raw.get("arguments") if given is None else given
-    return [ToolUseStart(id=name, name=tool, kind=kind_of(tool)), input_of(name, arguments)]
+    return [ToolUseStart(id=name, name=tool, kind=tool_kind(tool)), tool_use_end(name, arguments)]

@@ -43,7 +43,7 @@ from mobox.parsers.openai.chat_calls import ChatCalls
 from mobox.parsers.openai.parts import Extras
 from mobox.parsers.openai.token_usage import VENDOR, done_of, error_of, used
 from mobox.parsers.openai.wire import Names
-from mobox.parsers.values import object_of, or_raw
+from mobox.parsers.values import as_object, parse_or_raw
 
 _SILENT = {"role", "channel", "reasoning_details"}
 
@@ -85,7 +85,7 @@ class Chat:
             self._ending["prompt_filter_results"] = chunk.prompt_filter_results
         if chunk.search_results or chunk.web_search or chunk.citations:
             events += self._extras.pages(chunk, self._block_for_sources())
-        if usage := chunk.usage or object_of(chunk.x_groq).get("usage"):
+        if usage := chunk.usage or as_object(chunk.x_groq).get("usage"):
             about = {"model": self.model, "service_tier": chunk.service_tier}
             events += used(usage, (), id=self._message, **about)
         if chunk.error is not None:
@@ -206,7 +206,9 @@ class Chat:
     def _content(self, content: str | list[JSON], _delta: wire.Delta) -> Events:
         if isinstance(content, str):
             return self._add_text(content)
-        return [event for part in content for event in or_raw(partial(self._part, part), part)]
+        return [
+            event for part in content for event in parse_or_raw(partial(self._part, part), part)
+        ]
 
     def _part(self, part: JSON) -> Events:
         """One part of a content list, which some providers send."""
@@ -262,7 +264,7 @@ class Chat:
     def _executed(self, tools: list[dict[str, JSON]], _delta: wire.Delta) -> Events:
         events = self._turn(None)
         for tool in tools:
-            events += or_raw(partial(self._extras.executed, tool, self._message), tool)
+            events += parse_or_raw(partial(self._extras.executed, tool, self._message), tool)
         return events
 
     def _block_for_sources(self) -> str | None:
@@ -275,7 +277,7 @@ class Chat:
         "executed_tools": _executed,
         "content": _content,
         "refusal": _refusal,
-        "audio": lambda chat, audio, _: or_raw(lambda: chat._sound(audio), audio),
+        "audio": lambda chat, audio, _: parse_or_raw(lambda: chat._sound(audio), audio),
         "images": lambda chat, images, _: chat._extras.images(images, chat._message),
         "annotations": _annotations,
         "tool_calls": _tool_calls,
@@ -294,7 +296,7 @@ def _delta_of(fields: dict[str, JSON]) -> tuple[wire.Delta, Events]:
         unread: Events = []
         valid = {}
         for name, value in fields.items():
-            if raws := or_raw(partial(_check, name, value), value):
+            if raws := parse_or_raw(partial(_check, name, value), value):
                 unread += raws
             else:
                 valid[name] = value

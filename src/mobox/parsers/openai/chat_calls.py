@@ -6,10 +6,10 @@ import msgspec
 from msgspec import Struct
 
 from mobox.events import UNKNOWN_TOOL, Events, ToolUseDelta, ToolUseEnd, ToolUseStart
-from mobox.events.names import input_of
+from mobox.events.names import tool_use_end
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.wire import Names
-from mobox.parsers.tool_kinds import kind_of
+from mobox.parsers.tool_kinds import tool_kind
 
 
 class _Call(Struct):
@@ -24,7 +24,7 @@ class _Call(Struct):
         """Start, and emit the deltas that came before the call had a name."""
         self.started = True
         name = self.name or UNKNOWN_TOOL
-        kind = kind_of(name)
+        kind = tool_kind(name)
         is_custom = kind == "function" and self.kind == "custom"
         start = ToolUseStart(id=self.id, name=name, kind="custom" if is_custom else kind)
         pieces, self.pieces = self.pieces, []
@@ -43,7 +43,10 @@ class _Call(Struct):
         before = [] if self.started else self.start()
         text = "".join(self.pieces)
         is_text = self.kind == "custom"
-        return [*before, ToolUseEnd(id=self.id, input=text) if is_text else input_of(self.id, text)]
+        return [
+            *before,
+            ToolUseEnd(id=self.id, input=text) if is_text else tool_use_end(self.id, text),
+        ]
 
 
 class ChatCalls:

@@ -34,14 +34,14 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.events.names import input_of
+from mobox.events.names import tool_use_end
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.chat_calls import json_of
 from mobox.parsers.openai.parts import Item, Parts, page_of, without_images
 from mobox.parsers.openai.token_usage import VENDOR
 from mobox.parsers.openai.wire import Names
 from mobox.parsers.tool_kinds import runs_python
-from mobox.parsers.values import is_link, object_of, objects_in
+from mobox.parsers.values import as_object, is_web_url, objects_in
 
 Object = dict[str, JSON]
 
@@ -68,7 +68,7 @@ def end_of(tool: Tool, name: str, scope: Scope, item: Object) -> ToolUseEnd:
     """The input of a call is complete."""
     given = tool.given(item)
     if tool.given is _arguments:
-        return input_of(name, given, scope)
+        return tool_use_end(name, given, scope)
     return ToolUseEnd(id=name, scope=scope, input=given)
 
 
@@ -80,7 +80,7 @@ def result_of(tool: Tool, name: str, scope: Scope, item: Object) -> Events:
     status = _outcome(item)
     if status == "error" and item.get("error") is not None:
         output = item["error"]
-    listed = object_of(item.get("action")).get("sources"), item.get("results")
+    listed = as_object(item.get("action")).get("sources"), item.get("results")
     pages = [page for pages in listed if isinstance(pages, list) for page in pages]
     sources = [page_of(name, scope, page) for page in pages]
     return [
@@ -94,7 +94,7 @@ def result_of(tool: Tool, name: str, scope: Scope, item: Object) -> Events:
 def shell_output(item: Object, name: str, scope: Scope) -> ToolResult:
     """The printed output of commands."""
     output = item.get("output")
-    outcomes = [object_of(run.get("outcome")) for run in objects_in(output)]
+    outcomes = [as_object(run.get("outcome")) for run in objects_in(output)]
     failed = any(o.get("type") == "timeout" or o.get("exit_code") for o in outcomes)
     status: Outcome = "error" if failed else "ok"
     return ToolResult(id=name, scope=scope, output={"output": output}, status=status)
@@ -109,7 +109,7 @@ def _files_of(name: str, scope: Scope, item: Object) -> list[File]:
     image = item.get("result") if item.get("type") == "image_generation_call" else None
     if not isinstance(image, str) or not image:
         return []
-    if is_link(image):
+    if is_web_url(image):
         return [File(id=name, scope=scope, media_type="image/*", url=image)]
     output_format = item.get("output_format")
     media_type = f"image/{output_format}" if isinstance(output_format, str) else "image/png"
@@ -143,7 +143,7 @@ def _action(item: Object) -> JSON:
 
 
 def _commands(item: Object) -> JSON:
-    action = object_of(item.get("action"))
+    action = as_object(item.get("action"))
     limits = {
         "timeoutMs": action.get("timeout_ms"),
         "maxOutputLength": action.get("max_output_length"),
@@ -160,7 +160,7 @@ def _code_head(item: Object) -> str:
 
 
 def _patch_head(item: Object) -> str:
-    fields = object_of(item.get("operation"))
+    fields = as_object(item.get("operation"))
     operation = {name: value for name, value in fields.items() if name != "diff"}
     prefix = _json(operation)[:-1] + ("," if operation else "")
     return f'{{"callId":{_json(item.get("call_id"))},"operation":{prefix}"diff":"'
@@ -174,7 +174,7 @@ def _json(value: JSON) -> str:
 
 
 def _searched(item: Object) -> JSON:
-    action = object_of(item.get("action"))
+    action = as_object(item.get("action"))
     sources = action.get("sources")
     kept = {name: value for name, value in action.items() if name != "sources"}
     return {"action": kept, **({"sources": sources} if sources else {})}
@@ -228,7 +228,7 @@ def name_of(tool: Tool, item: Object) -> str:
 
 def runs_elsewhere(item: Object) -> bool:
     """Whether the provider runs a call that its caller could run too."""
-    kind = object_of(item.get("environment")).get("type")
+    kind = as_object(item.get("environment")).get("type")
     return item.get("execution") == "server" or str(kind).startswith("container")
 
 

@@ -33,12 +33,12 @@ from mobox.events import (
     ToolResult,
     ToolUseStart,
 )
-from mobox.events.names import input_of
+from mobox.events.names import tool_use_end
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.token_usage import VENDOR
 from mobox.parsers.openai.wire import Names
 from mobox.parsers.tool_kinds import runs_python
-from mobox.parsers.values import file_data, objects_in, or_raw, text_in
+from mobox.parsers.values import first_text, objects_in, parse_or_raw, split_data_url
 
 _LOCATION = ("start_index", "end_index", "index", "container_id", "file_citation", "page")
 _BYTES = "data:"
@@ -48,9 +48,9 @@ def cite(block: str | None, scope: Scope, annotation: dict[str, JSON]) -> Source
     """An annotation of a text: a page, or a file; some providers nest it under its own type."""
     nested = annotation.get(str(annotation.get("type")))
     fields = nested if isinstance(nested, dict) else annotation
-    url, name = text_in(fields, "url"), text_in(fields, "filename")
-    file = text_in(fields, "file_id")
-    title = text_in(fields, "title") or name
+    url, name = first_text(fields, "url"), first_text(fields, "filename")
+    file = first_text(fields, "file_id")
+    title = first_text(fields, "title") or name
     if url is None and file is None and title is None:
         return None
     location = {key: fields[key] for key in _LOCATION if fields.get(key) is not None}
@@ -61,7 +61,7 @@ def cite(block: str | None, scope: Scope, annotation: dict[str, JSON]) -> Source
         document=name,
         file=file,
         title=title,
-        cited_text=text_in(fields, "content", "quote"),
+        cited_text=first_text(fields, "content", "quote"),
         location=location or None,
     )
 
@@ -72,8 +72,8 @@ def page_of(name: str | None, scope: Scope, page: JSON) -> Source | None:
         return Source(id=name, scope=scope, url=page) if page else None
     if not isinstance(page, dict):
         return None
-    url = text_in(page, "url", "link")
-    file, title = text_in(page, "file_id"), text_in(page, "title", "filename")
+    url = first_text(page, "url", "link")
+    file, title = first_text(page, "file_id"), first_text(page, "title", "filename")
     if url is None and file is None:
         return None
     score = page.get("score")
@@ -83,14 +83,14 @@ def page_of(name: str | None, scope: Scope, page: JSON) -> Source | None:
         url=url,
         file=file,
         title=title,
-        cited_text=text_in(page, "text", "content"),
+        cited_text=first_text(page, "text", "content"),
         score=score if isinstance(score, int | float) and not isinstance(score, bool) else None,
     )
 
 
 def file_of(name: str | None, scope: Scope, url: str) -> File:
     """A file by its address, which may be the file itself."""
-    if (inline := file_data(url)) is not None:
+    if (inline := split_data_url(url)) is not None:
         media_type, data = inline
         return File(id=name, scope=scope, media_type=media_type or "image/png", base64=data)
     return File(id=name, scope=scope, media_type="image/*", url=url)
@@ -236,7 +236,7 @@ class Parts:
     def end_message(self, item: Item, raw: Object) -> Events:
         events: Events = []
         for number, each in enumerate(objects_in(raw.get("content"))):
-            events += or_raw(partial(self._end_part, item, number, each), each, self._scope)
+            events += parse_or_raw(partial(self._end_part, item, number, each), each, self._scope)
         return events + self.leave(item, interrupted=False)
 
     def _end_part(self, item: Item, number: int, raw: Object) -> Events:
@@ -261,7 +261,7 @@ class Parts:
         for field, name in (("summary", "summary"), ("reasoning", "content")):
             for number, each in enumerate(objects_in(raw.get(name))):
                 end = partial(self._end_thought, item, (field, number), each)
-                events += or_raw(end, each, self._scope)
+                events += parse_or_raw(end, each, self._scope)
         state = {"item_id": raw.get("id"), "encrypted_content": raw.get("encrypted_content")}
         provider = {VENDOR: {name: value for name, value in state.items() if value is not None}}
         if item.parts:
@@ -347,7 +347,7 @@ class Extras:
             is_python = runs_python(named) or runs_python(tool.name or "")
             kind = "code" if is_python else _KINDS.get(named, "custom")
             yield ToolUseStart(id=name, name=tool.name or named, kind=kind, server=True)
-            yield input_of(name, tool.arguments)
+            yield tool_use_end(name, tool.arguments)
         if tool.output is not None:
             yield ToolResult(id=name, output=tool.output)
             found = tool.search_results

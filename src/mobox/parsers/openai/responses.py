@@ -33,7 +33,7 @@ from mobox.parsers.openai.items import Items
 from mobox.parsers.openai.parts import SOUND, Item, Place, joined_sound
 from mobox.parsers.openai.token_usage import done_of, error_of, used
 from mobox.parsers.openai.wire import Names
-from mobox.parsers.values import objects_in, or_raw
+from mobox.parsers.values import objects_in, parse_or_raw
 
 DeltaHandler = Callable[["Deltas", wire.Event], Events]
 
@@ -321,7 +321,7 @@ class Responses:
         events = [] if self.items else [
             event
             for index, item in enumerate(response.output or ())
-            for event in or_raw(partial(self.items.finish, index, item), item, self._scope)
+            for event in parse_or_raw(partial(self.items.finish, index, item), item, self._scope)
         ]  # fmt: skip
         self._end, self.failed = response.status or "completed", False
         return [*events, *self._use(response), *self._leave("ok")]

@@ -8,9 +8,9 @@ import msgspec
 from msgspec import convert
 
 from mobox.events import JSON, Done, DoneReason, Error, StreamEvent, Usage
-from mobox.events.usage import sum_of
+from mobox.events.usage import sum_counts
 from mobox.parsers.openai import wire
-from mobox.parsers.values import or_raw
+from mobox.parsers.values import parse_or_raw
 
 VENDOR = "openai"
 """The key of `provider` under which this vendor's state is kept."""
@@ -74,7 +74,7 @@ def used(usage: JSON, scope: tuple[str, ...] = (), **about: Any) -> list[StreamE
     """The tokens of one call, or of a whole run."""
     if not usage:
         return []
-    return or_raw(lambda: [_use_of(convert(usage, dict), scope=scope, **about)], usage, scope)
+    return parse_or_raw(lambda: [_use_of(convert(usage, dict), scope=scope, **about)], usage, scope)
 
 
 def _use_of(usage: dict[str, JSON], **about: Any) -> Usage:
@@ -88,7 +88,7 @@ def _use_of(usage: dict[str, JSON], **about: Any) -> Usage:
     present = {name: count for name, count in counts.items() if count is not None}
     provider = {VENDOR: rest} if any(v is not None for v in rest.values()) else None
     used = convert({"type": "usage", **present, **about, "provider": provider}, Usage)
-    return msgspec.structs.replace(used, output=sum_of(used.output, _thought_beside(used)))
+    return msgspec.structs.replace(used, output=sum_counts(used.output, _thought_beside(used)))
 
 
 def _thought_beside(used: Usage) -> int:

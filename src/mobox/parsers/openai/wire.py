@@ -187,7 +187,7 @@ FAKE = "__fake_id__"
 """The id that the Agents SDK gives all items of a model without ids."""
 
 
-class Names(names.Names):
+class Names(names.IdAllocator):
     """The names in use in one run."""
 
     def unique(self, given: str | None, kind: str) -> str:

@@ -21,11 +21,11 @@ from mobox.events import (
     SubagentStart,
 )
 from mobox.parsers import EventParser
-from mobox.parsers.formats import Format, having, kinds
+from mobox.parsers.formats import Format, has_keys, kind_in
 from mobox.parsers.smolagents import wire
 from mobox.parsers.smolagents.agent import Agent
 from mobox.parsers.tool_kinds import runs_python
-from mobox.parsers.values import words_of
+from mobox.parsers.values import as_text
 
 _STEPS = (
     "ActionOutput", "ActionStep", "ChatMessageStreamDelta", "FinalAnswerStep", "PlanningStep",
@@ -35,19 +35,19 @@ _STEPS = (
 
 def _call(line: JSON) -> float:
     """A call of a tool; LlamaIndex has a class of the same name, with other fields."""
-    if not kinds("type", ("ToolCall",), "data")(line):
+    if not kind_in("type", ("ToolCall",), "data")(line):
         return 0.0
-    return max(having("function")(line["data"]), having("name", "arguments")(line["data"]))
+    return max(has_keys("function")(line["data"]), has_keys("name", "arguments")(line["data"]))
 
 
 FORMATS: tuple[Format, ...] = (
     Format(
         "smolagents' steps",
         (
-            kinds("type", _STEPS, "data"),
-            kinds("_class", _STEPS),
+            kind_in("type", _STEPS, "data"),
+            kind_in("_class", _STEPS),
             _call,
-            kinds("_class", ("ToolCall",), "name", "arguments"),
+            kind_in("_class", ("ToolCall",), "name", "arguments"),
         ),
         known=tuple(Agent.READERS),
     ),
@@ -163,7 +163,7 @@ class SmolagentsParser(EventParser):
         if not path or not agent.has_ended:
             return []
         del self._agents[path]
-        summary = None if agent.final is None else words_of(agent.final)
+        summary = None if agent.final is None else as_text(agent.final)
         return [SubagentEnd(id=agent.scope[-1], scope=agent.scope[:-1], summary=summary)]
 
     TYPES: Final = frozenset({*Agent.READERS, _TASK})

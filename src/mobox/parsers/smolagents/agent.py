@@ -43,10 +43,10 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.events.names import Names
+from mobox.events.names import IdAllocator
 from mobox.parsers.smolagents import wire
-from mobox.parsers.tool_kinds import change, kind_of, runs_python
-from mobox.parsers.values import file_data, or_raw, text_in, words_of
+from mobox.parsers.tool_kinds import runs_python, todo_change, tool_kind
+from mobox.parsers.values import as_text, first_text, parse_or_raw, split_data_url
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 
@@ -54,15 +54,15 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 def file_of(image: JSON, name: str | None, scope: tuple[str, ...] = ()) -> File | None:
     """The file that `image` is: a data URL, base64 text, or an object with its bytes or its URL."""
     if isinstance(image, str):
-        inline = file_data(image)
+        inline = split_data_url(image)
         if inline is None and not _BASE64.fullmatch(image):
             return None
         kind, base64 = inline or ("", image)
         return File(id=name, scope=scope, media_type=kind or "image/png", base64=base64)
     if not isinstance(image, dict):
         return None
-    media_type = text_in(image, "media_type", "mime_type", "mimeType") or "image/png"
-    data, url = text_in(image, "base64", "data"), text_in(image, "url")
+    media_type = first_text(image, "media_type", "mime_type", "mimeType") or "image/png"
+    data, url = first_text(image, "base64", "data"), first_text(image, "url")
     if data is None and url is None:
         return None
     return File(id=name, scope=scope, media_type=media_type, base64=data, url=url)
@@ -107,7 +107,7 @@ class Agent:
         """The tools of calls without a result, by call id."""
         self.thought: str | None = None
         """The open block of the model's text."""
-        self._names = Names(prefix)
+        self._names = IdAllocator(prefix)
         self._step: str | None = None
         self._steps = 0
         self._number = 0  # of the last action
@@ -166,7 +166,7 @@ class Agent:
     def _begin_call(self, name: str, tool: str) -> Events:
         before = [*self._begin_step(), *self._end_thought()]
         self.calls[name] = tool
-        kind = kind_of(tool, _KINDS)
+        kind = tool_kind(tool, _KINDS)
         return [*before, ToolUseStart(id=name, scope=self.scope, name=tool, kind=kind)]
 
     def _tool_output(self, output: wire.ToolOutput) -> Events:
@@ -246,7 +246,9 @@ class Agent:
         if not items:
             return []
         before, self._plan = self._plan, items
-        return [msgspec.structs.replace(each, scope=self.scope) for each in change(before, items)]
+        return [
+            msgspec.structs.replace(each, scope=self.scope) for each in todo_change(before, items)
+        ]
 
     def _final_answer(self, step: wire.FinalAnswer) -> Events:
         self.final, self.has_ended = step.answer, True
@@ -257,7 +259,7 @@ class Agent:
             return [*events, shown, *self._statistics(None)]
         if self.final is None:
             return [*events, *self._statistics(None)]
-        text = words_of(self.final)
+        text = as_text(self.final)
         block = Text(id=name, scope=self.scope, content=text)
         end = TextEnd(id=name, scope=self.scope)
         return [*events, block, end, *self._statistics(text)]
@@ -304,7 +306,7 @@ class Agent:
         """The usage of the step; the last delta of a stream reports it, and the step repeats it."""
         if usage is None:
             return []
-        return or_raw(lambda: self._parse_usage(usage), usage, self.scope)
+        return parse_or_raw(lambda: self._parse_usage(usage), usage, self.scope)
 
     def _parse_usage(self, raw: JSON) -> Events:
         usage = msgspec.convert(raw, wire.TokenUsage)

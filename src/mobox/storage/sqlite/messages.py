@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mobox.events.message import Message
-from mobox.events.transcript import fold
+from mobox.events.transcript import build_message
 from mobox.storage.chats import Chat, MessagePage, StoredMessage, read_cursor, write_cursor
 from mobox.storage.log import RunId
 from mobox.storage.sqlite.database import Connection, Transaction
@@ -65,7 +65,7 @@ def _message(connection: Connection, row: Row, folds: list[Fold]) -> StoredMessa
 
 
 def _fold_log(connection: Connection, run_id: str) -> Message:
-    return fold(iterate_log(connection, RunId(run_id)), run_id)
+    return build_message(iterate_log(connection, RunId(run_id)), run_id)
 
 
 # Folds of messages that were never read
