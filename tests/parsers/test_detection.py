@@ -243,11 +243,11 @@ def test_a_shape_takes_any_value(shape: Callable[[Any], float]) -> None:
 
 MORSE = """
 from mobox.parsers import EventParser
-from mobox.parsers.formats import Format, having
+from mobox.parsing import Format, has_keys
 
 class MorseParser(EventParser):
     framework = "morse"
-    formats = (Format("Morse code", (having("beep"),)),)
+    formats = (Format("Morse code", (has_keys("beep"),)),)
 
 class Silent(EventParser):
     framework = "silent"
