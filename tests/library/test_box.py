@@ -22,7 +22,7 @@ from mobox.errors import (
 )
 from mobox.events import Done, InputRequest, Paused
 from mobox.events.turn import Answer
-from mobox.library.options import Options, settings_of
+from mobox.library import Options, settings_of
 from mobox.server.services import Services
 from mobox.settings import SETTINGS, Settings
 from server.live_server import AGENTS
@@ -212,7 +212,7 @@ async def test_a_box_that_cannot_be_opened_leaves_nothing_open(
         opened.append(services)
         raise OSError
 
-    monkeypatch.setattr("mobox.library.box.create_app", cannot)
+    monkeypatch.setattr("mobox.library.create_app", cannot)
     with pytest.raises(OSError):
         await mobox.Mobox(agents=[echo], data=tmp_path).__aenter__()
     assert opened[0].supervisor.closing

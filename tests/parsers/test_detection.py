@@ -12,9 +12,8 @@ import pytest
 from mobox import registry
 from mobox.capture.jsonlines import JsonLines
 from mobox.parsers import frameworks
-from mobox.parsers.detection import LOOK_AT, detect
+from mobox.parsers.detection import LOOK_AT, UNSUPPORTED, detect
 from mobox.parsers.formats import has_keys, kind_in, kind_starts_with
-from mobox.parsers.unsupported import UNSUPPORTED
 from support.recordings import RECORDINGS, each_recording
 
 TEXT = {"type": "text", "data": {"content": "Hello"}}

@@ -108,7 +108,7 @@ async def test_none_outlives_its_parent(tmp_path: Path) -> None:
 
 TOLD_TO_END_AT_ONCE = """
 import os, signal, sys
-from mobox.server.ops.prefork import PreforkParent
+from mobox.server.ops.run_server import PreforkParent
 
 set_wakeup_fd = signal.set_wakeup_fd
 

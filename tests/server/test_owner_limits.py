@@ -13,7 +13,7 @@ import pytest
 import mobox.server
 import mobox.storage
 from mobox.errors import RateLimited, StorageError, TooManyStreams
-from mobox.library.options import settings_of
+from mobox.library import settings_of
 from mobox.server.app import create_app, open_services
 from mobox.server.auth.connections import ConnectionRegistry
 from mobox.server.auth.principal import Principal

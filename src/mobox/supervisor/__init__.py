@@ -1,5 +1,387 @@
-"""Starts, answers, stops and ends runs, whatever process fails."""
+"""Starts, answers, stops and ends runs, whatever process fails.
 
-from mobox.supervisor.supervisor import Continued, Supervisor
+Rule 1: a run outlives its connections: only a stop request stops it.
+Rule 2: a request is stored before it is executed: if this server dies, another one finds it.
+Rule 3: only an attempt and the reaper write to a run's log.
+Rule 4: a run is executed here, or queued in the store until a process claims it. Requests for a run
+        owned by another process are stored; the owner polls for them.
+"""
 
-__all__ = ["Continued", "Supervisor"]
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Coroutine
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self, TypeVar
+
+from msgspec.structs import replace
+
+from mobox.capture.callable import CallableExecution
+from mobox.capture.catalog import Agent, Catalog, FunctionAgent
+from mobox.capture.execution import Execution
+from mobox.capture.process import ProcessExecution, job_of
+from mobox.errors import (
+    ChatNotFound,
+    Fenced,
+    NotWaiting,
+    RunActive,
+    ShuttingDown,
+    StorageError,
+    UnknownAgent,
+)
+from mobox.events.turn import Answer, Request, Turn
+from mobox.sandbox import Sandbox, get_sandbox
+from mobox.settings import Settings, now_ms
+from mobox.storage import Storage
+from mobox.storage.chats import BegunTurn
+from mobox.storage.log import ClientRequest, Run, RunId
+from mobox.storage.retry import retry_while_unavailable
+from mobox.supervisor.agent_files import StateFolders, StderrFolder
+from mobox.supervisor.attempt import BROKEN, Attempt, AttemptDeps
+from mobox.supervisor.attempts import Attempts, RunSlot, RunSlots
+from mobox.supervisor.input_requests import input_requests_of
+from mobox.supervisor.recovery import PollLoop, Reaper, ends_remotely, lost_remotely
+from mobox.supervisor.states import LEAVING, State, Termination
+
+log = logging.getLogger("mobox.supervisor")
+
+_NOTHING_MORE: Final = ClientRequest()
+
+T = TypeVar("T")
+
+Launch = Callable[[Agent, Path, Turn], Execution]
+"""Starts an agent with the state folder of its chat."""
+
+
+class Continued(NamedTuple):
+    """A resumed run, and the entry after which it continues."""
+
+    run: Run
+    after: int
+    created: bool = False
+    """Whether this request started it."""
+
+
+class Supervisor:
+    """Manages the runs of one store in this process.
+
+    An async context manager. With `execute="workers"` it executes none: other processes do.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        catalog: Catalog,
+        data: Path,
+        *,
+        limits: Settings | None = None,
+        default_agent: str | None = None,
+        launch: Launch | None = None,
+    ) -> None:
+        self.catalog = catalog
+        self._storage = storage
+        self._states = StateFolders(data / "state")
+        self._stderr = StderrFolder(data / "logs")
+        self._limits = limits or Settings()
+        self._default_agent = default_agent
+        self._launch = launch or partial(_launch, get_sandbox("process"))
+        self._reaper = Reaper(storage)
+        self._attempts = Attempts(self._reaper)
+        self._slots = RunSlots(self._limits, storage, self._attempts)
+        self._requests: set[asyncio.Task[Any]] = set()
+        self._polling = PollLoop((self._poll, self._limits.look), (self.reap, self._limits.sweep))
+        storage.when_work(self.look_soon)
+        self._closing = False
+
+    async def __aenter__(self) -> Self:
+        self._polling.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @property
+    def closing(self) -> bool:
+        """Whether it is shutting down and starts nothing more."""
+        return self._closing
+
+    @property
+    def running(self) -> int:
+        """How many attempts are executed here."""
+        return len(self._attempts)
+
+    @property
+    def executes(self) -> bool:
+        """Whether this process executes agents at all."""
+        return self._limits.executes
+
+    def look_soon(self) -> None:
+        """Poll now: another process queued a run or requested a stop."""
+        self._polling.soon()
+
+    # Requests
+
+    async def stderr_of(self, owner: str, run_id: RunId) -> dict[int, str]:
+        """The stderr of a run's ended attempts, by attempt number."""
+        run = await self._storage.run(owner, run_id)
+        return await asyncio.to_thread(self._stderr.read, run)
+
+    async def begin(self, owner: str, request: Request) -> BegunTurn:
+        """Start the run that answers a request; a repeated request returns the same run."""
+        return await self._complete(self._begin(owner, request))
+
+    async def answer(
+        self,
+        owner: str,
+        run_id: str,
+        answers: tuple[Answer, ...],
+        client_request: ClientRequest = _NOTHING_MORE,
+    ) -> Continued:
+        """Resume a run with a person's answers; `client_request` describes the request."""
+        return await self._complete(self._answer(owner, run_id, answers, client_request))
+
+    async def stop(self, owner: str, run_id: str) -> Run:
+        """Stop a run: at once if it is executed here, else when its process polls."""
+        return await self._complete(self._stop(owner, run_id))
+
+    async def delete(self, owner: str, chat_id: str) -> None:
+        """Delete a chat with its runs and its agents' state."""
+        await self._complete(self._delete(owner, chat_id))
+
+    async def close(self) -> None:
+        """Start nothing more and end running attempts; waiting runs stay `waiting`."""
+        self._closing = True
+        await self._polling.stop()
+        for attempt in self._attempts.all:
+            attempt.interrupt()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.drain):
+                await self._ended()
+        self.hurry()
+        await self._ended()
+
+    def hurry(self) -> None:
+        """Kill the agents that are still shutting down."""
+        for attempt in self._attempts.all:
+            attempt.kill()
+
+    async def _ended(self) -> None:
+        while tasks := {*self._attempts.tasks, *self._requests}:
+            await asyncio.wait(tasks)
+
+    async def _complete(self, work: Coroutine[Any, Any, T]) -> T:
+        """Finish the work even if the client disconnects: a run must not be left half started."""
+        task = asyncio.create_task(work)
+        self._requests.add(task)
+        task.add_done_callback(self._requests.discard)
+        return await asyncio.shield(task)
+
+    # Starting
+
+    async def _begin(self, owner: str, request: Request) -> BegunTurn:
+        self._check_open()
+        agent = await self._agent_for(owner, request)
+        key = request.idempotency_key or object()
+        async with self._slots.offer(owner, request.chat_id, key) as slot:
+            turn = await self._begin_turn(owner, request, agent)
+            if turn.created:
+                try:
+                    await self._cancel_others(turn.run, request.answers)
+                finally:  # we own the run: no other process would start it
+                    await self._start_or_queue(turn.run, agent, slot)
+        return turn
+
+    async def _agent_for(self, owner: str, request: Request) -> Agent:
+        """The requested agent, else the chat's last, else the default, else the first."""
+        if request.agent is not None:
+            return self.catalog.get(request.agent)
+        with suppress(ChatNotFound):
+            runs = await self._storage.runs(owner, request.chat_id)
+            if runs:
+                return self.catalog.get(runs[-1].agent)
+        if self._default_agent is not None:
+            return self.catalog.get(self._default_agent)
+        for agent in self.catalog:
+            return agent
+        raise UnknownAgent("default", ())
+
+    async def _begin_turn(self, owner: str, request: Request, agent: Agent) -> BegunTurn:
+        try:
+            return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
+        except RunActive as active:
+            if not await self._ends(owner, RunId(active.run_id)):
+                raise
+        return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
+
+    async def _ends(self, owner: str, run_id: RunId) -> bool:
+        """Wait until a run that is being ended has ended; false if it is not being ended."""
+        attempt = self._attempts.last(run_id)
+        if attempt is None:
+            return await ends_remotely(self._storage, owner, run_id, self._limits.drain)
+        is_leaving = attempt.state in LEAVING
+        if is_leaving:
+            await self._attempts.wait_for([attempt])
+        return is_leaving
+
+    async def _cancel_others(self, started: Run, answers: tuple[Answer, ...]) -> None:
+        """End earlier waiting runs of the chat, with the answers that came with the new turn."""
+        for run in await self._storage.runs(started.owner, started.chat_id):
+            if run.status == "waiting" and run.id != started.id:
+                await self._cancel(run, answers)
+
+    def _check_open(self) -> None:
+        if self._closing:
+            raise ShuttingDown
+
+    # Attempts
+
+    async def _start_or_queue(self, run: Run, agent: Agent, slot: RunSlot | None) -> None:
+        if slot is not None:
+            self._start(run, agent, slot)
+            return
+        try:
+            await retry_while_unavailable(self._storage.queue, run.id, run.epoch)
+        except Fenced:
+            log.info("run %s was deleted before it was executed", run.id)
+        except StorageError:  # else its lease would be renewed here for ever
+            await self._reaper.end(run, Termination("error", BROKEN))
+            raise
+
+    def _start(self, run: Run, agent: Agent, slot: RunSlot) -> Attempt:
+        state = self._states.of(run.owner, run.chat_id)
+        launch = partial(self._launch, agent, state)
+        deps = AttemptDeps(launch, self._stderr, self._limits)
+        attempt = Attempt(self._storage, run, agent, deps)
+        if self._closing:
+            attempt.interrupt()
+        self._attempts.begin(attempt, slot)
+        return attempt
+
+    # Resuming, stopping, deleting
+
+    async def _answer(
+        self, owner: str, run_id: str, answers: tuple[Answer, ...], client_request: ClientRequest
+    ) -> Continued:
+        run = await self._storage.run(owner, run_id)
+        attempt = self._attempts.of(run)
+        stored = (
+            await attempt.answer(answers, client_request.frontend) if attempt is not None else []
+        )
+        if not stored:
+            run = await self._storage.run(owner, run_id)
+            return await self._resume(run, answers, client_request)
+        after = stored[0].seq - 1
+        await self._note(run, client_request, after)
+        return Continued(await self._storage.run(owner, run_id), after)
+
+    async def _note(self, run: Run, client_request: ClientRequest, after: int) -> None:
+        if client_request != _NOTHING_MORE:
+            await self._storage.note(run.id, replace(client_request, after=after))
+
+    async def _resume(
+        self, run: Run, answers: tuple[Answer, ...], client_request: ClientRequest
+    ) -> Continued:
+        """Answer a waiting run that has no process."""
+        requests = await input_requests_of(self._storage, run.id)
+        replies = requests.match(answers)
+        if run.status != "waiting" or run.stop_requested_at is not None or not replies:
+            raise NotWaiting(run.id)
+        requests.check(replies)
+        agent = self.catalog.get(run.agent)
+        events = requests.events_of(replies)
+        self._check_open()
+        name = ("answered", run.id)  # a tuple: equal to no client's idempotency key
+        async with self._slots.offer(run.owner, run.chat_id, name) as slot:
+            try:
+                resumed = await self._storage.next_attempt(run.id, run.epoch, events, now_ms())
+            except Fenced:  # another answer was first
+                raise NotWaiting(run.id) from None
+            after = resumed.tail_seq - len(events)
+            try:
+                await self._note(resumed, client_request, after)
+            finally:  # we own the run: no other process would start it
+                if resumed.status == "running":
+                    await self._start_or_queue(resumed, agent, slot)
+        return Continued(resumed, after)
+
+    async def _stop(self, owner: str, run_id: str) -> Run:
+        run = await self._storage.request_stop(owner, run_id)
+        attempt = self._attempts.of(run)
+        if attempt is not None and attempt.state is not State.OVER:
+            attempt.stop()
+        elif run.status == "waiting":
+            await self._reaper.cancel(run)
+            return await self._storage.run(owner, run_id)
+        elif run.status == "running" and run.lease_owner is None:
+            await self._reaper.withdraw(run)
+            return await self._storage.run(owner, run_id)
+        return run
+
+    async def _cancel(self, run: Run, answers: tuple[Answer, ...]) -> None:
+        attempt = self._attempts.of(run)
+        if attempt is None or attempt.state is State.OVER:
+            await self._reaper.cancel(run, answers)
+        else:
+            await self._attempts.end([attempt], answers)
+
+    async def _delete(self, owner: str, chat_id: str) -> None:
+        runs = await self._storage.runs(owner, chat_id)
+        await self._storage.delete(owner, chat_id)
+        attempts = self._attempts.in_chat(owner, chat_id)
+        gone = {run.id for run in runs} | {attempt.run.id for attempt in attempts}
+        await self._attempts.end(attempts)
+        await asyncio.to_thread(self._stderr.delete, gone)
+        await asyncio.to_thread(self._states.delete, owner, chat_id)
+
+    # Other processes
+
+    async def _poll(self) -> None:
+        await self._stop_requested()
+        await self._release(self._attempts.waiting)
+        if self.executes:
+            await self._complete(self._claim())
+
+    async def _stop_requested(self) -> None:
+        for run in await self._storage.stopping():
+            if (attempt := self._attempts.last(run.id)) is not None:
+                attempt.stop()
+
+    async def _claim(self) -> None:
+        """Execute queued runs; claims one at a time, so that all processes get their share."""
+        agents = {agent.id: agent for agent in self.catalog}
+        while not self._closing and self._slots.has_room():
+            sparing = self._slots.full_owners()
+            claimed = await self._storage.claim(agents, 1, sparing=sparing)
+            if not claimed:
+                return
+            self._take_up(claimed[0], agents[claimed[0].agent])
+
+    def _take_up(self, run: Run, agent: Agent) -> None:
+        for attempt in self._attempts.in_chat(run.owner, run.chat_id):
+            if attempt.run.id == run.id:  # it waited here, and another process took the answer
+                attempt.end_at_once()
+        slot = self._slots.force_acquire(run.owner, ("claimed", run.id))
+        started = self._start(run, agent, slot)
+        if run.stop_requested_at is not None:
+            started.stop()
+
+    async def reap(self) -> None:
+        """End the runs whose owners died, and the processes that no longer own their runs."""
+        await self._release(self._attempts.all)
+        await self._reaper.sweep(self._attempts)
+
+    async def _release(self, attempts: Collection[Attempt]) -> None:
+        """End the processes whose runs were taken over or ended: they might never notice."""
+        here = [attempt for attempt in attempts if attempt.state not in LEAVING]
+        for attempt in await lost_remotely(self._storage, here):
+            attempt.end_at_once()
+
+
+def _launch(sandbox: Sandbox, agent: Agent, state: Path, turn: Turn) -> Execution:
+    """Start a process in the sandbox, or a function of this program."""
+    if isinstance(agent, FunctionAgent):
+        return CallableExecution(agent, state, turn)
+    return ProcessExecution.start(job_of(agent, state), turn, sandbox)
