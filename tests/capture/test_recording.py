@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from mobox.capture.recording import find_callable, record_callable, record_command
 from mobox.cli import main
-from mobox.cli.record import find_callable, record_callable, record_command
 from mobox.errors import NotRecordable
 
 
