@@ -49,8 +49,9 @@ async def freeze_worker(scene: Scene) -> None:
     worker.freeze()
     held = await held_by(scene.cluster.url, worker.incarnation)
     await _are_ended(scene.cluster, worker.incarnation)
+    # A run is taken over first, and its end is appended then.
+    await until_async(lambda: lost_of(scene.cluster.url, held), 2 * LIMIT, 0.1)
     lost = await lost_of(scene.cluster.url, held)
-    assert lost
     worker.thaw()
     await until_async(lambda: _has_noticed(worker, lost), 2 * LIMIT, 0.1)
 
