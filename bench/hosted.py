@@ -43,7 +43,7 @@ async def mobox(data: Path) -> AsyncIterator[ASGIApp]:
     """Our own server; only its agents are functions of this process."""
     async with open_services(Settings(data=data)) as services:
         limits = Settings(max_runs=MANY, max_runs_per_owner=MANY)
-        supervisor = Supervisor(services.storage, CATALOG, data, limits=limits, launch=launch)
+        supervisor = Supervisor(services.storage, CATALOG, data, settings=limits, launch=launch)
         async with supervisor:
             yield create_app(msgspec.structs.replace(services, supervisor=supervisor))
 

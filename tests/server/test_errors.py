@@ -35,7 +35,7 @@ from mobox.errors import (
     UnknownProfile,
     UnknownProtocol,
 )
-from mobox.server.errors import ANSWERS, exception_handlers
+from mobox.server.errors import ERROR_TABLE, exception_handlers, explain
 from server.serving import client_of
 
 
@@ -127,4 +127,9 @@ def test_every_exception_of_mobox_has_an_answer() -> None:
     kinds = [kind for kind in vars(mobox.errors).values() if isinstance(kind, type)]
     found = [kind for kind in kinds if issubclass(kind, MoboxError)]
     assert len(found) > 10
-    assert all(any(base in ANSWERS for base in kind.__mro__) for kind in found)
+    assert all(any(base in ERROR_TABLE for base in kind.__mro__) for kind in found)
+
+
+@pytest.mark.parametrize("family", [mobox.errors.ConflictError, mobox.errors.QuotaError])
+def test_error_without_a_row_is_reported_as_its_family(family: type[MoboxError]) -> None:
+    assert explain(family("because"), "here").status in (409, 429)

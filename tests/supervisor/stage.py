@@ -165,7 +165,7 @@ async def staged(
         store,
         Catalog(agents),
         folder,
-        limits=limits,
+        settings=limits,
         default_agent=agents[0].id if agents else None,
         launch=partial(hasty, patience=patience),
     )

@@ -15,7 +15,7 @@ from mobox.events.turn import Action, Answer, Decision, Request
 from mobox.formatters.bodies import Id
 from mobox.storage import Storage
 from mobox.storage.log import ClientRequest, Run, Status
-from mobox.supervisor import Continued, Supervisor
+from mobox.supervisor import SubmittedRun, Supervisor
 
 
 class StopBody(Struct, rename="camel", kw_only=True):
@@ -57,11 +57,11 @@ class ChatActions:
         self._storage = storage
         self._supervisor = supervisor
 
-    async def submit(self, owner: str, request: Request) -> Continued:
+    async def submit(self, owner: str, request: Request) -> SubmittedRun:
         """Start a run, or continue a waiting one; the run, and the entry after which to read."""
         if request.action is not Action.CONTINUE:
             started = await self._supervisor.begin(owner, request)
-            return Continued(started.run, 0, started.created)
+            return SubmittedRun(started.run, 0, started.created)
         run = await self._named_or_active(owner, request.chat_id, request.run_id)
         if run is None:
             raise InvalidRequest("messages", "no run of this chat is waiting for an answer")

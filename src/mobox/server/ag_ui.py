@@ -39,7 +39,7 @@ from mobox.server.eventstream import EventStream, frames
 from mobox.server.services import Services, json_response, read_as, read_json
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import ClientRequest
-from mobox.supervisor import Continued
+from mobox.supervisor import SubmittedRun
 
 DEFAULT: Final = "default"
 """The agent name that a frontend uses where none is configured."""
@@ -93,7 +93,7 @@ async def connect(request: HttpRequest, services: Services) -> ASGIApp:
         return EventStream(_nothing(), services.heartbeats)
     after = 0 if request.query_params.get("replay") == "1" else latest.tail_seq
     messages = await _messages(services, owner, body.thread_id)
-    return await _stream(services, body, Continued(latest, after), messages)
+    return await _stream(services, body, SubmittedRun(latest, after), messages)
 
 
 async def stop(request: HttpRequest, services: Services) -> Response:
@@ -151,7 +151,7 @@ async def _respond(request: HttpRequest, services: Services, agent: str | None) 
     return await _stream(services, body, continued, messages)
 
 
-async def _submit(services: Services, owner: str, wanted: Request) -> Continued:
+async def _submit(services: Services, owner: str, wanted: Request) -> SubmittedRun:
     if wanted.action is Action.REGENERATE and (again := await _repeated(services, owner, wanted)):
         return again
     try:
@@ -162,13 +162,13 @@ async def _submit(services: Services, owner: str, wanted: Request) -> Continued:
         raise
 
 
-async def _repeated(services: Services, owner: str, wanted: Request) -> Continued | None:
+async def _repeated(services: Services, owner: str, wanted: Request) -> SubmittedRun | None:
     """The run that already responds to this request, and the entry to read after."""
     try:
         found = await services.storage.named(owner, wanted.chat_id, wanted.name or "")
     except NotFoundError:
         return None
-    return Continued(found.run, found.asking.after)
+    return SubmittedRun(found.run, found.asking.after)
 
 
 async def _stop_run(services: Services, owner: str, thread_id: str, name: str | None) -> Response:
@@ -196,7 +196,7 @@ async def _messages(services: Services, owner: str, thread_id: str) -> tuple[Sto
 
 
 async def _stream(
-    services: Services, body: RunInput, continued: Continued, messages: Iterable[StoredMessage]
+    services: Services, body: RunInput, continued: SubmittedRun, messages: Iterable[StoredMessage]
 ) -> EventStream:
     run_id = continued.run.id
     profile = profile_for(body.protocol_version)

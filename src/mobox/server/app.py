@@ -59,7 +59,7 @@ async def open_process(
     storage = await _open_storage(settings)
     try:
         async with Supervisor(
-            storage, catalog, settings.data, limits=settings, default_agent=settings.agent
+            storage, catalog, settings.data, settings=settings, default_agent=settings.agent
         ) as supervisor:
             yield Process(
                 settings=settings,

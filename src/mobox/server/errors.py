@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from mobox.errors import (
+    ConflictError,
     DecisionNotAllowed,
     Fenced,
     InvalidCursor,
@@ -27,6 +28,7 @@ from mobox.errors import (
     NotFoundError,
     NotPermitted,
     NotWaiting,
+    QuotaError,
     RateLimited,
     RunActive,
     ShuttingDown,
@@ -43,7 +45,7 @@ from mobox.errors import (
 logger = logging.getLogger(__name__)
 
 
-class Answer(NamedTuple):
+class ErrorRow(NamedTuple):
     """How an exception is reported; `details` maps names in the body to its attributes."""
 
     status: int
@@ -65,28 +67,30 @@ _HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     503: {"retry-after": RETRY_AFTER},  # it may work again in some seconds
 }
 
-ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
-    InvalidRequest: Answer(400, "invalid_request", {"field": "field"}),
-    UnknownAgent: Answer(400, "unknown_agent", {"known": "known"}),
-    UnknownProfile: Answer(400, "unknown_profile", {"known": "known"}),
-    UnknownProtocol: Answer(400, "unknown_protocol", {"known": "known"}),
-    InvalidCursor: Answer(400, "bad_cursor", {"tail": "tail"}),
-    DecisionNotAllowed: Answer(400, "decision_not_allowed", {"allowed": "allowed"}),
-    Unauthenticated: Answer(401, "unauthenticated"),
-    NotPermitted: Answer(403, "missing_scope", {"scope": "scope"}),
-    NotFoundError: Answer(404, "not_found"),
-    LogDeleted: Answer(410, "log_deleted"),
-    RunActive: Answer(409, "run_active", {"runId": "run_id"}),
-    Fenced: Answer(409, "fenced", {"runId": "run_id"}),
-    KeyReused: Answer(422, "key_reused"),  # draft-ietf-httpapi-idempotency-key-header
-    NotWaiting: Answer(409, "not_waiting", {"runId": "run_id"}),
-    TooManyRuns: Answer(429, "too_many_runs"),
-    TooManySessions: Answer(429, "too_many_sessions"),
-    TooManyStreams: Answer(429, "too_many_streams"),
-    RateLimited: Answer(429, "too_often", {"retryAfter": "retry_after"}),
-    ShuttingDown: Answer(503, "shutting_down"),
-    StorageError: Answer(503, "storage_unavailable", instead=NO_STORAGE),
-    MoboxError: Answer(500, "internal_error", instead=_INTERNAL),
+ERROR_TABLE: Final[Mapping[type[MoboxError], ErrorRow]] = {
+    InvalidRequest: ErrorRow(400, "invalid_request", {"field": "field"}),
+    UnknownAgent: ErrorRow(400, "unknown_agent", {"known": "known"}),
+    UnknownProfile: ErrorRow(400, "unknown_profile", {"known": "known"}),
+    UnknownProtocol: ErrorRow(400, "unknown_protocol", {"known": "known"}),
+    InvalidCursor: ErrorRow(400, "bad_cursor", {"tail": "tail"}),
+    DecisionNotAllowed: ErrorRow(400, "decision_not_allowed", {"allowed": "allowed"}),
+    Unauthenticated: ErrorRow(401, "unauthenticated"),
+    NotPermitted: ErrorRow(403, "missing_scope", {"scope": "scope"}),
+    NotFoundError: ErrorRow(404, "not_found"),
+    LogDeleted: ErrorRow(410, "log_deleted"),
+    RunActive: ErrorRow(409, "run_active", {"runId": "run_id"}),
+    Fenced: ErrorRow(409, "fenced", {"runId": "run_id"}),
+    KeyReused: ErrorRow(422, "key_reused"),  # draft-ietf-httpapi-idempotency-key-header
+    NotWaiting: ErrorRow(409, "not_waiting", {"runId": "run_id"}),
+    TooManyRuns: ErrorRow(429, "too_many_runs"),
+    TooManySessions: ErrorRow(429, "too_many_sessions"),
+    TooManyStreams: ErrorRow(429, "too_many_streams"),
+    RateLimited: ErrorRow(429, "too_often", {"retryAfter": "retry_after"}),
+    ConflictError: ErrorRow(409, "conflict"),
+    QuotaError: ErrorRow(429, "quota_exceeded"),
+    ShuttingDown: ErrorRow(503, "shutting_down"),
+    StorageError: ErrorRow(503, "storage_unavailable", instead=NO_STORAGE),
+    MoboxError: ErrorRow(500, "internal_error", instead=_INTERNAL),
 }
 """By class; a class that is not listed is reported as its nearest base class."""
 OUR_FAULT: Final = {"code": "internal_error", "message": _INTERNAL}
@@ -110,13 +114,13 @@ def error_response(status: int, code: str, message: str, **more: Any) -> Respons
 
 def explain(error: Exception, where: str) -> ErrorReport:
     """How an exception is reported. Internal failures are logged, as clients do not see them."""
-    answer = next(ANSWERS[kind] for kind in type(error).__mro__ if kind in ANSWERS)
-    if answer.instead is not None:
+    row = next(ERROR_TABLE[kind] for kind in type(error).__mro__ if kind in ERROR_TABLE)
+    if row.instead is not None:
         logger.error("%s failed", where, exc_info=error)
-        return ErrorReport(answer.status, {"code": answer.code, "message": answer.instead})
-    more = {name: getattr(error, attribute) for name, attribute in answer.details.items()}
+        return ErrorReport(row.status, {"code": row.code, "message": row.instead})
+    more = {name: getattr(error, attribute) for name, attribute in row.details.items()}
     known = {name: value for name, value in more.items() if value is not None}
-    return ErrorReport(answer.status, {"code": answer.code, "message": str(error), **known})
+    return ErrorReport(row.status, {"code": row.code, "message": str(error), **known})
 
 
 async def _mobox_error(request: Request, error: Exception) -> Response:
@@ -128,7 +132,7 @@ async def _mobox_error(request: Request, error: Exception) -> Response:
 def explain_status(error: HTTPException) -> ErrorReport:
     """How an exception of Starlette is reported: `unauthenticated` for 401, else the phrase."""
     name = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_").replace("-", "_")
-    code = ANSWERS[Unauthenticated].code if error.status_code == 401 else name
+    code = ERROR_TABLE[Unauthenticated].code if error.status_code == 401 else name
     return ErrorReport(error.status_code, {"code": code, "message": error.detail})
 
 

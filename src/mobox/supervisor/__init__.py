@@ -56,8 +56,8 @@ Launch = Callable[[Agent, Path, Turn], Execution]
 """Starts an agent with the state folder of its chat."""
 
 
-class Continued(NamedTuple):
-    """A resumed run, and the entry after which it continues."""
+class SubmittedRun(NamedTuple):
+    """The run of a request, new or resumed, and the entry after which a client reads it."""
 
     run: Run
     after: int
@@ -77,7 +77,7 @@ class Supervisor:
         catalog: Catalog,
         data: Path,
         *,
-        limits: Settings | None = None,
+        settings: Settings | None = None,
         default_agent: str | None = None,
         launch: Launch | None = None,
     ) -> None:
@@ -85,14 +85,16 @@ class Supervisor:
         self._storage = storage
         self._states = StateFolders(data / "state")
         self._stderr = StderrFolder(data / "logs")
-        self._limits = limits or Settings()
+        self._settings = settings or Settings()
         self._default_agent = default_agent
         self._launch = launch or partial(_launch, get_sandbox("process"))
         self._reaper = Reaper(storage)
         self._attempts = Attempts(self._reaper)
-        self._slots = RunSlots(self._limits, storage, self._attempts)
+        self._slots = RunSlots(self._settings, storage, self._attempts)
         self._requests: set[asyncio.Task[Any]] = set()
-        self._polling = PollLoop((self._poll, self._limits.look), (self.reap, self._limits.sweep))
+        self._polling = PollLoop(
+            (self._poll, self._settings.look), (self.reap, self._settings.sweep)
+        )
         storage.when_work(self.look_soon)
         self._closing = False
 
@@ -116,7 +118,7 @@ class Supervisor:
     @property
     def executes(self) -> bool:
         """Whether this process executes agents at all."""
-        return self._limits.executes
+        return self._settings.executes
 
     def look_soon(self) -> None:
         """Poll now: another process queued a run or requested a stop."""
@@ -139,7 +141,7 @@ class Supervisor:
         run_id: str,
         answers: tuple[Answer, ...],
         client_request: ClientRequest = _NOTHING_MORE,
-    ) -> Continued:
+    ) -> SubmittedRun:
         """Resume a run with a person's answers; `client_request` describes the request."""
         return await self._complete(self._answer(owner, run_id, answers, client_request))
 
@@ -158,7 +160,7 @@ class Supervisor:
         for attempt in self._attempts.all:
             attempt.interrupt()
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._limits.drain):
+            async with asyncio.timeout(self._settings.drain):
                 await self._ended()
         self.hurry()
         await self._ended()
@@ -185,7 +187,7 @@ class Supervisor:
         self._check_open()
         agent = await self._agent_for(owner, request)
         key = request.idempotency_key or object()
-        async with self._slots.offer(owner, request.chat_id, key) as slot:
+        async with self._slots.acquire(owner, request.chat_id, key) as slot:
             turn = await self._begin_turn(owner, request, agent)
             if turn.created:
                 try:
@@ -220,7 +222,7 @@ class Supervisor:
         """Wait until a run that is being ended has ended; false if it is not being ended."""
         attempt = self._attempts.last(run_id)
         if attempt is None:
-            return await ends_remotely(self._storage, owner, run_id, self._limits.drain)
+            return await ends_remotely(self._storage, owner, run_id, self._settings.drain)
         is_leaving = attempt.state in LEAVING
         if is_leaving:
             await self._attempts.wait_for([attempt])
@@ -253,7 +255,7 @@ class Supervisor:
     def _start(self, run: Run, agent: Agent, slot: RunSlot) -> Attempt:
         state = self._states.of(run.owner, run.chat_id)
         launch = partial(self._launch, agent, state)
-        deps = AttemptDeps(launch, self._stderr, self._limits)
+        deps = AttemptDeps(launch, self._stderr, self._settings)
         attempt = Attempt(self._storage, run, agent, deps)
         if self._closing:
             attempt.interrupt()
@@ -264,7 +266,7 @@ class Supervisor:
 
     async def _answer(
         self, owner: str, run_id: str, answers: tuple[Answer, ...], client_request: ClientRequest
-    ) -> Continued:
+    ) -> SubmittedRun:
         run = await self._storage.run(owner, run_id)
         attempt = self._attempts.of(run)
         stored = (
@@ -275,7 +277,7 @@ class Supervisor:
             return await self._resume(run, answers, client_request)
         after = stored[0].seq - 1
         await self._note(run, client_request, after)
-        return Continued(await self._storage.run(owner, run_id), after)
+        return SubmittedRun(await self._storage.run(owner, run_id), after)
 
     async def _note(self, run: Run, client_request: ClientRequest, after: int) -> None:
         if client_request != _NOTHING_MORE:
@@ -283,7 +285,7 @@ class Supervisor:
 
     async def _resume(
         self, run: Run, answers: tuple[Answer, ...], client_request: ClientRequest
-    ) -> Continued:
+    ) -> SubmittedRun:
         """Answer a waiting run that has no process."""
         requests = await input_requests_of(self._storage, run.id)
         replies = requests.match(answers)
@@ -294,7 +296,7 @@ class Supervisor:
         events = requests.events_of(replies)
         self._check_open()
         name = ("answered", run.id)  # a tuple: equal to no client's idempotency key
-        async with self._slots.offer(run.owner, run.chat_id, name) as slot:
+        async with self._slots.acquire(run.owner, run.chat_id, name) as slot:
             try:
                 resumed = await self._storage.next_attempt(run.id, run.epoch, events, now_ms())
             except Fenced:  # another answer was first
@@ -305,7 +307,7 @@ class Supervisor:
             finally:  # we own the run: no other process would start it
                 if resumed.status == "running":
                     await self._start_or_queue(resumed, agent, slot)
-        return Continued(resumed, after)
+        return SubmittedRun(resumed, after)
 
     async def _stop(self, owner: str, run_id: str) -> Run:
         run = await self._storage.request_stop(owner, run_id)

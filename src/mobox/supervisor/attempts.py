@@ -126,7 +126,10 @@ class Attempts:
 
 
 class RunSlots:
-    """Checks every limit on new runs. Slots are used by attempts, and by requests to start one."""
+    """Limits how many attempts run at once, in all and per owner.
+
+    A slot is used by an attempt, and by a request that is about to start one.
+    """
 
     def __init__(self, limits: Settings, chats: Chats, attempts: Attempts) -> None:
         self._limits = limits
@@ -135,7 +138,9 @@ class RunSlots:
         self._reserved: Counter[RunSlot] = Counter()
 
     @asynccontextmanager
-    async def offer(self, owner: str, chat_id: str, name: object) -> AsyncIterator[RunSlot | None]:
+    async def acquire(
+        self, owner: str, chat_id: str, name: object
+    ) -> AsyncIterator[RunSlot | None]:
         """A slot for a new attempt, none where other processes execute; raises `TooManyRuns`."""
         if self._limits.executes:
             slot = RunSlot(owner, name)

@@ -9,7 +9,7 @@ from typing import Final
 
 from mobox.errors import RateLimited
 from mobox.events.turn import Action, Request
-from mobox.supervisor import Continued
+from mobox.supervisor import SubmittedRun
 
 _MANY: Final = 10_000
 """Owners that are remembered; above it, those with a full budget are dropped."""
@@ -28,11 +28,11 @@ class RateLimit:
         """By owner: when its budget is full again."""
 
     async def submit(
-        self, owner: str, request: Request, start: Callable[[], Awaitable[Continued]]
-    ) -> Continued:
+        self, owner: str, request: Request, start: Callable[[], Awaitable[SubmittedRun]]
+    ) -> SubmittedRun:
         """Call `start` under the owner's limit; raises `RateLimited`.
 
-        Answers and repeated requests start no run, and do not count.
+        Answers and repeated requests start no run, and do not count; rejected requests do.
         """
         if request.action is Action.CONTINUE:
             return await start()
