@@ -981,6 +981,16 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert renamed.title == "Greetings"
         assert await store.chat("ann", "chat") == renamed
 
+    async def test_reader_that_is_busy_while_the_chat_is_deleted_ends(self, store: Storage) -> None:
+        run = await begin(store)
+        await say(store, run, *BEGINNING)
+        reader = store.follow(run.id)
+        await anext(reader)
+        await store.delete("ann", "chat")  # while the reader sends the page
+        with pytest.raises(RunNotFound):
+            async with asyncio.timeout(10):
+                await anext(reader)
+
     async def test_a_chat_is_deleted_with_its_logs(self, store: Storage) -> None:
         over = await begin(store, submit(key="k"))
         await store.append(over.id, 1, [*BEGINNING, *ENDING], None, [RawLine(b"line")])

@@ -325,6 +325,8 @@ class Following(ABC):
     async def _wait_beyond(
         self, run_id: RunId, watch: Watch, seq: int, through_pauses: bool = True
     ) -> Position:
+        if watch.gone:  # since the reader took the last entry: nothing would wake it
+            raise LogDeleted(run_id)
         position = watch.position or await self._find_position(run_id, watch)
         while position.tail <= seq and position.status != "done":
             # Another process's entries may be read before its position is known: check each time.

@@ -28,6 +28,7 @@ from mobox.events import LogEntry
 from mobox.formatters import Formatter, StoredRun, formatter_of_run, is_indexed
 from mobox.server.session_index import Format, SessionIndex
 from mobox.storage.log import PAGE, Log, Run, Status, pages, status_after
+from mobox.storage.retry import retry_while_unavailable
 
 # No more digits than a database's integers hold, and than Python parses.
 _CURSOR: Final = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?", re.ASCII)
@@ -193,7 +194,7 @@ class RunReader:
             elif self._status == "waiting" and not self._has_waited:
                 yield Batch(self._ending(), waits=True)
             elif live and self._status != "done":
-                await self._log.beyond(self._run.id, self._seq)
+                await retry_while_unavailable(self._log.beyond, self._run.id, self._seq)
             else:
                 return
 
@@ -234,7 +235,11 @@ class RunReader:
 
     async def _next(self, live: bool) -> list[LogEntry]:
         limit = PAGE if live else min(PAGE, self._run.tail_seq - self._seq)
-        return await self._log.read(self._run.id, self._seq, limit) if limit > 0 else []
+        if limit <= 0:
+            return []
+        if live:  # an outage does not end a stream
+            return await retry_while_unavailable(self._log.read, self._run.id, self._seq, limit)
+        return await self._log.read(self._run.id, self._seq, limit)
 
     async def _format(self, entries: list[LogEntry]) -> list[Numbered]:
         prelude = self._formatter.resume() if self._resumes else []
