@@ -84,6 +84,39 @@ asyncio.run(main())
 """
 
 
+FORKING = """
+import asyncio, atexit, os
+from mobox.storage import open_storage
+
+async def main():
+    store = await open_storage("memory:")
+    if (child := os.fork()) == 0:
+        atexit._run_exitfuncs()
+        os._exit(0)
+    os.waitpid(child, 0)
+    print(await store.keys())
+    await store.close()
+
+asyncio.run(main())
+"""
+
+
+def test_forked_process_that_exits_does_not_delete_it(temporary: Modes) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING], capture_output=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (0, b"[]\n"), done.stderr
+    assert temporary() == []
+
+
+async def test_unusable_temporary_folder_is_a_storage_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with pytest.raises(StorageError, match="cannot create a temporary database"):
+        await open_storage("memory:")
+
+
 def test_one_that_was_never_closed_is_deleted_when_the_process_ends(temporary: Modes) -> None:
     assert subprocess.run([sys.executable, "-c", FAILING], check=False).returncode == 3
     assert temporary() == []

@@ -1,7 +1,8 @@
 """Starts, answers, stops and ends runs, whatever process fails.
 
 Rule 1: a run outlives its connections: only a stop request stops it.
-Rule 2: a request is stored before it is executed: if this server dies, another one finds it.
+Rule 2: a request is stored before it is executed: if this server dies, another one ends the run as
+        `lost`, or executes it if it was queued.
 Rule 3: only an attempt and the reaper write to a run's log.
 Rule 4: a run is executed here, or queued in the store until a process claims it. Requests for a run
         owned by another process are stored; the owner polls for them.

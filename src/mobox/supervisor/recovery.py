@@ -1,7 +1,7 @@
 """What happens to runs when processes die, or when other processes act on them.
 
 Rule 1: a process that dies loses nothing that it has stored, whether or not it was sent: readers
-        continue at another process, from their cursor in the log.
+        read the log again at another process.
 Rule 2: its running runs end as `lost`, once: when their leases have expired, the reaper of another
         process takes them over. An attempt that is still alive after that cannot append any more
         (its epoch is old), and its own process ends it.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import secrets
-from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
-from contextlib import ExitStack
+import shutil
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from mobox.errors import StorageError, WriteRefused
@@ -112,10 +114,13 @@ class SqliteStorage(Following):
 
     @classmethod
     async def open_temporary(cls, settings: Settings | None = None) -> Self:
-        """Open a database that is deleted when it is closed, or at the end of the process."""
+        """Open a database that is deleted when it is closed, or when the process exits normally.
+
+        A process that is killed leaves it in the folder for temporary files.
+        """
         with ExitStack() as on_failure:
-            folder = on_failure.enter_context(TemporaryDirectory(prefix="mobox-"))
-            store = await cls.open(Path(folder) / "mobox.db", settings)
+            folder = on_failure.enter_context(_temporary_folder())
+            store = await cls.open(folder / "mobox.db", settings)
             store._after_close = on_failure.pop_all()
         return store
 
@@ -297,3 +302,24 @@ class SqliteStorage(Following):
     forget_keys = _change(api_keys.forget_keys)
     add_ticket = _change(api_keys.add_ticket)
     take_ticket = _change(api_keys.take_ticket)
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    """A folder that is deleted at the end, or at the exit of this process, but not of its forks."""
+    try:
+        folder = Path(mkdtemp(prefix="mobox-"))
+    except OSError as error:
+        raise StorageError(f"cannot create a temporary database: {error}") from error
+    opener = os.getpid()
+
+    def delete() -> None:
+        if os.getpid() == opener:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(delete)
+    try:
+        yield folder
+    finally:
+        atexit.unregister(delete)
+        delete()
