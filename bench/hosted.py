@@ -26,6 +26,7 @@ from starlette.types import ASGIApp
 from bench import workload
 from bench.hotspots import sample
 from bench.ticking import CATALOG, launch
+from mobox.server.actions import ChatActions
 from mobox.server.app import create_app, open_services
 from mobox.server.ops.run_server import run_loop
 from mobox.settings import Settings
@@ -45,7 +46,9 @@ async def mobox(data: Path) -> AsyncIterator[ASGIApp]:
         limits = Settings(max_runs=MANY, max_runs_per_owner=MANY)
         supervisor = Supervisor(services.storage, CATALOG, data, settings=limits, launch=launch)
         async with supervisor:
-            yield create_app(msgspec.structs.replace(services, supervisor=supervisor))
+            actions = ChatActions(services.storage, supervisor)
+            changed = msgspec.structs.replace(services, supervisor=supervisor, actions=actions)
+            yield create_app(changed)
 
 
 @asynccontextmanager
