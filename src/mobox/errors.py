@@ -48,7 +48,7 @@
   * InvalidCursor         a cursor is malformed, or beyond the end of the log
   * Fenced                a writer has lost its lease, or the run has ended: it must stop
   * StorageError          the database cannot be used
-    * StorageUnavailable  the database is unreachable
+    * StorageUnavailable  the database did not answer in time
     * WriteRefused        the database rejected this write
     * DatabaseTooNew      the database was written by a newer version of mobox
 

@@ -42,7 +42,7 @@ from storage.conformance import (
     turn,
     words,
 )
-from support.waiting import until
+from support import waiting
 
 Stores: TypeAlias = AbstractAsyncContextManager[list[SqliteStorage]]
 
@@ -253,7 +253,7 @@ async def test_a_writer_that_cannot_renew_leases_logs_it_and_retries_after_a_pau
     with sqlite3.connect(path, isolation_level=None) as other:
         other.execute(NO_LEASE)
         async with asyncio.timeout(SECONDS):
-            await until(lambda: f"cannot write to {path}: no lease" in caplog.text)
+            await waiting.until(lambda: f"cannot write to {path}: no lease" in caplog.text)
             before = len(caplog.records)
             await asyncio.sleep(0.5)  # in which it is due twice
             assert len(caplog.records) - before <= 3
