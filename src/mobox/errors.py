@@ -48,7 +48,7 @@
   * InvalidCursor         a cursor is malformed, or beyond the end of the log
   * Fenced                a writer has lost its lease, or the run has ended: it must stop
   * StorageError          the database cannot be used
-    * StorageUnavailable  the database is unreachable
+    * StorageUnavailable  the database did not answer in time
     * WriteRefused        the database rejected this write
     * DatabaseTooNew      the database was written by a newer version of mobox
 
@@ -71,11 +71,14 @@ class UnknownName(MoboxError):
     """No such name is registered."""
 
     kind: ClassVar = "name"
+    if_none: ClassVar = "none"
+    """What the message has instead of an empty list."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         self.name = name
         self.known = sorted(known)
-        super().__init__(f"unknown {self.kind} {name!r}; known: {', '.join(self.known) or 'none'}")
+        names = ", ".join(self.known) or self.if_none
+        super().__init__(f"unknown {self.kind} {name!r}; known: {names}")
 
 
 class UnknownFramework(UnknownName):
@@ -100,6 +103,7 @@ class UnknownAgent(UnknownName):
     """The catalog has no agent of that id."""
 
     kind = "agent"
+    if_none = "none (see 'no agents' in the server's log)"
 
 
 class UnknownSandbox(UnknownName):
@@ -323,11 +327,16 @@ class QuotaError(MoboxError):
 
 
 class TooManyRuns(QuotaError):
-    """The limit of concurrent runs is reached."""
+    """The limit of concurrent runs is reached, of an owner or of the server."""
 
-    def __init__(self, running: int) -> None:
+    def __init__(self, running: int, *, of_owner: bool = False) -> None:
         self.running = running
-        super().__init__("too many concurrent runs: try again when one has ended")
+        whose = "your" if of_owner else "this server's"
+        setting = "max-runs-per-owner" if of_owner else "max-runs"
+        super().__init__(
+            f"{whose} limit of concurrent runs (--{setting}) is reached, {running} are active:"
+            " try again when one has ended"
+        )
 
 
 class TooManySessions(QuotaError):
@@ -385,7 +394,7 @@ class Fenced(MoboxError):
     def __init__(self, run_id: str, epoch: int) -> None:
         self.run_id = run_id
         self.epoch = epoch
-        super().__init__(f"run {run_id!r}: epoch {epoch} has lost its lease, or the run has ended")
+        super().__init__(f"run {run_id!r} has ended, or another process continues it: reload it")
 
 
 class StorageError(MoboxError):
@@ -395,8 +404,9 @@ class StorageError(MoboxError):
 class StorageUnavailable(StorageError):
     """The database is unreachable or did not respond in time; a retry may succeed."""
 
-    def __init__(self) -> None:
-        super().__init__("database unreachable")
+    def __init__(self, why: object = None) -> None:
+        reason = "" if why is None else f": {why}"
+        super().__init__(f"the database did not answer in time{reason}")
 
 
 class WriteRefused(StorageError):

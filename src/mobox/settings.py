@@ -415,7 +415,7 @@ def parse_setting(field: str, text: str, name: str = "") -> Any:
     try:
         return setting.parse(text)
     except ValueError as error:
-        shown = _without_password(text) if setting.is_address else text
+        shown = without_password(text) if setting.is_address else text
         raise InvalidSetting(name or field, shown, str(error)) from None
 
 
@@ -426,14 +426,14 @@ def show_settings(settings: Settings, environment: Environment, flags: Flags) ->
     rows = []
     for field, setting in SETTINGS.items():
         value = setting_text(effective.get(field, getattr(settings, field)))
-        shown = _without_password(value) if setting.is_address else value
+        shown = without_password(value) if setting.is_address else value
         rows.append((field, shown, given[field][0] if field in given else ""))
     names, values = (max(len(row[column]) for row in rows) for column in (0, 1))
     lines = (f"{name:<{names}}  {value:<{values}}  {where}" for name, value, where in rows)
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _without_password(url: str) -> str:
+def without_password(url: str) -> str:
     """Mask the password of a URL. It may contain unescaped `@` or `?`: rather mask too much."""
     place, mark, options = url.partition("?")
     if "@" in options:

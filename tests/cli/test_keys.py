@@ -187,7 +187,7 @@ def test_a_server_with_keys_listens_where_others_reach_it(tmp_path: Path) -> Non
     with live_server(tmp_path / "data", "--auth", "keys", "--host", "0.0.0.0") as server:
         port = server.url.rpartition(":")[2]
         assert httpx.get(f"http://127.0.0.2:{port}/healthz", trust_env=False).status_code == 200
-        warning = "API keys are sent unencrypted to 0.0.0.0: put a TLS proxy in front of it"
+        warning = "listening on 0.0.0.0 without TLS: make sure that only a TLS proxy can reach it"
         assert warning in server.warnings
 
 

@@ -87,4 +87,5 @@ def test_terminal_gets_no_control_sequences(tmp_path: Path) -> None:
 def test_unknown_run_is_not_found(tmp_path: Path) -> None:
     crashed_run(tmp_path / "data")
     said = mobox("logs", "run_1", "--data", tmp_path / "data")
-    assert said == (2, "", "mobox: no run 'run_1'\n")
+    where = f"of owner 'local' (--owner) in sqlite:///{tmp_path}/data/mobox.db"
+    assert said == (2, "", f"mobox: no run 'run_1' {where}\n")

@@ -34,7 +34,7 @@ class Worker:
     @property
     def warnings(self) -> list[str]:
         lines = self.log.splitlines()
-        return [line for line in lines if not line.startswith("INFO: ")]
+        return [line for line in lines if " INFO [" not in line]
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)

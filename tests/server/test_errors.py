@@ -30,12 +30,13 @@ from mobox.errors import (
     RunNotFound,
     ShuttingDown,
     StorageError,
+    StorageUnavailable,
     TooManyRuns,
     UnknownAgent,
     UnknownProfile,
     UnknownProtocol,
 )
-from mobox.server.errors import ERROR_TABLE, exception_handlers, explain
+from mobox.server.errors import ERROR_TABLE, NO_STORAGE, exception_handlers, explain
 from server.serving import client_of
 
 
@@ -106,6 +107,23 @@ async def test_internal_errors_are_logged_once_and_not_sent(
     [record] = [record for record in caplog.records if record.exc_info]
     assert record.exc_info and record.exc_info[1] is error
     assert "endpoint" in caplog.text  # the traceback is there
+
+
+async def test_unavailable_database_is_logged_without_a_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    response = await answer_to(StorageUnavailable())
+    assert (response.status_code, response.json()["error"]["message"]) == (503, NO_STORAGE)
+    [record] = [record for record in caplog.records if record.name == "mobox.server.errors"]
+    assert (record.levelname, record.exc_info) == ("WARNING", None)
+    assert record.getMessage() == f"GET /: 503, {StorageUnavailable()}"
+
+
+async def test_unexpected_exception_is_logged_with_the_request(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert (await answer_to(ValueError("odd"))).status_code == 500
+    assert "GET / failed: ValueError" in caplog.text
 
 
 async def test_a_client_that_left_is_no_error_of_the_server(

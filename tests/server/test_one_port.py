@@ -91,7 +91,7 @@ async def test_one_that_dies_is_replaced_and_its_runs_are_ended(tmp_path: Path) 
             assert all(reader.has_ended for reader in again)
         server.signal(signal.SIGINT)
         assert server.wait() == 0
-        assert f"(pid {victim}) ended with signal 9" in server.warnings
+        assert f"(pid {victim}) ended with SIGKILL" in server.warnings
     kept = await stored(data)
     for reader in readers:
         check_the_end(kept[reader.run_id], "lost" if reader.is_cut_off else "cancelled")

@@ -107,7 +107,7 @@ async def test_others_count_as_cut_off_until_this_store_has_written_for_a_lease(
         clock.now += 3_600_000
         assert await is_given_up()
         pending = asyncio.create_task(say(far, mine, *words("a")))
-        while "database connection lost" not in caplog.text:
+        while "database unavailable" not in caplog.text:
             await connection.execute("SELECT pg_sleep(0.02)")
         await connection.execute("UPDATE public.disk SET is_full = FALSE")
         while not await connection.fetchval(WAITING):  # this try fails no more, and takes long

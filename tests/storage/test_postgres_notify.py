@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from pathlib import Path
 
 import asyncpg
@@ -39,8 +40,9 @@ def test_unsplittable_notification_becomes_check_everything() -> None:
 
 @pytest.mark.time_limit(SECONDS)
 async def test_notifications_arrive_again_after_a_lost_connection(
-    postgres: Databases, tmp_path: Path
+    postgres: Databases, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "mobox.storage")
     url = await postgres.database(str(tmp_path))
     connect = connector(url, SECONDS)
     speaker, listener = PostgresNotifier(connect), PostgresNotifier(connect)
@@ -59,6 +61,8 @@ async def test_notifications_arrive_again_after_a_lost_connection(
     while (news := await heard.get()) != RunNotice(chats=("two",)):
         assert news.everything
     assert listener.is_healthy
+    restored = caplog.messages.count("LISTEN/NOTIFY connection restored")
+    assert restored == caplog.text.count("LISTEN/NOTIFY connection lost") > 0
     for each in (speaker, listener):
         await each.close()
         assert not each.is_healthy

@@ -42,6 +42,7 @@ from storage.conformance import (
     turn,
     words,
 )
+from support import waiting
 
 Stores: TypeAlias = AbstractAsyncContextManager[list[SqliteStorage]]
 
@@ -235,6 +236,32 @@ async def test_a_commit_that_fails_fails_all_that_is_in_it_and_the_next_one_work
     other.close()
     assert (await store.rename("ann", "chat", "Later")).title == "Later"
     assert seqs(await say(store, run, *BEGINNING)) == [1, 2]
+    await store.close()
+
+
+NO_LEASE = """
+CREATE TRIGGER refuse BEFORE UPDATE ON run
+    WHEN OLD.lease_until IS NOT NEW.lease_until BEGIN SELECT RAISE(ABORT, 'no lease'); END
+"""
+
+
+async def test_a_writer_that_cannot_renew_leases_logs_it_and_retries_after_a_pause(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = await SqliteStorage.open(path, Settings(lease=0.6))
+    run = await begin(store)
+    with sqlite3.connect(path, isolation_level=None) as other:
+        other.execute(NO_LEASE)
+        async with asyncio.timeout(SECONDS):
+            await waiting.until(lambda: f"cannot write to {path}: no lease" in caplog.text)
+            before = len(caplog.records)
+            await asyncio.sleep(0.5)  # in which it is due twice
+            assert len(caplog.records) - before <= 3
+            other.execute("DROP TRIGGER refuse")
+            renewed_until = (await store.run("ann", run.id)).lease_until
+            while (await store.run("ann", run.id)).lease_until == renewed_until:
+                pass
+    other.close()
     await store.close()
 
 

@@ -410,10 +410,11 @@ async def test_a_run_whose_database_is_locked_waits(
         events = await stage.until_it_ends(begun)
         assert (reason_of(events), text_of(events)) == ("stop", "awake")
         assert caplog.text.count("another process") == 1
+        assert str(tmp_path) in caplog.text
 
 
 async def test_a_run_that_cannot_be_written_is_ended_when_it_can(
-    tmp_path: Path, sleeper: Agent
+    tmp_path: Path, sleeper: Agent, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with staged(tmp_path, sleeper, settings=LOCKED) as stage:
         begun = await stage.begin()
@@ -423,6 +424,8 @@ async def test_a_run_that_cannot_be_written_is_ended_when_it_can(
             (stage.state / "go").touch()
             await stage.until_nothing_runs()
             assert processes_under(tmp_path) == []
+            assert f"run {begun.id} (agent sleeper): cannot be stored, ending it" in caplog.text
+            assert "Traceback" not in caplog.text
             await stage.supervisor.reap()
             assert (await stage.store.run("ann", begun.id)).status == "running"
             fault.open()
@@ -458,6 +461,8 @@ async def test_who_looks_around_goes_on_when_the_store_is_back(
         with Lock(tmp_path) as lock:
             lock.close()
             clock.now += 3_600_000
-            await until(lambda: "polling for runs failed" in caplog.text)
+            await until(lambda: "ending lost runs failed" in caplog.text)
             lock.open()
         assert reason_of(await stage.until_it_ends(lost)) == "lost"
+    line = f"run {lost.id} (agent sleeper, owner 'ann'): ending it as lost: process "
+    assert caplog.text.count(line) == 1

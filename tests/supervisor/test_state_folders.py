@@ -58,5 +58,5 @@ def test_a_link_is_not_followed_and_what_is_left_is_told(
     states.delete("ann", "c1")
     assert elsewhere.stat().st_mode & 0o777 == 0o500
     assert [record.getMessage() for record in caplog.records] == [
-        f"cannot delete the state folder of a deleted chat: {folder}"
+        f"cannot delete the state folder of the deleted chat 'c1' of owner 'ann': {folder}"
     ]

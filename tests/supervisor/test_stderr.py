@@ -208,7 +208,11 @@ async def test_the_servers_log_tells_no_terminal_what_to_do(
     agent = write_agent(tmp_path / "rude", "sys.exit('it broke \\x1b]0;mine\\x07\\r')")
     async with staged(tmp_path, agent) as stage:
         await stage.until_it_ends(await stage.begin())
-    assert r" it broke \x1b]0;mine\x07 (mobox logs " in caplog.text
+        (begun,) = await stage.store.runs("ann", "chat")
+    assert caplog.messages == [
+        f"run {begun.id} (agent rude) failed: The agent exited with code 1."
+        rf" Last stderr: it broke \x1b]0;mine\x07 (mobox logs {begun.id} --owner ann)"
+    ]
 
 
 async def test_each_leg_of_a_run_keeps_its_own_and_silent_ones_nothing(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from mobox.cli.options import STORAGE, add_settings, storage_settings, with_storage
+from mobox.errors import MoboxError, RunNotFound
 from mobox.events.printable import printable
-from mobox.settings import OWNER
+from mobox.settings import OWNER, without_password
 
 if TYPE_CHECKING:
     from mobox.cli.options import Commands
@@ -35,7 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
     from mobox.supervisor.agent_files import StderrFolder
 
     settings = storage_settings(arguments)
-    found = with_storage(settings, partial(_show, arguments))
+    try:
+        found = with_storage(settings, partial(_show, arguments))
+    except RunNotFound as error:
+        where = f"of owner {arguments.owner!r} (--owner) in {without_password(settings.database)}"
+        raise MoboxError(f"{error} {where}") from None
     for attempt, text in StderrFolder(settings.data / "logs").read(found).items():
         _write(sys.stderr, f"--- stderr of attempt {attempt} ---\n{text.rstrip()}\n".encode())
     return 0

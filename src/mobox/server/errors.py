@@ -33,6 +33,7 @@ from mobox.errors import (
     RunActive,
     ShuttingDown,
     StorageError,
+    StorageUnavailable,
     TooManyRuns,
     TooManySessions,
     TooManyStreams,
@@ -116,7 +117,10 @@ def explain(error: Exception, where: str) -> ErrorReport:
     """How an exception is reported. Internal failures are logged, as clients do not see them."""
     row = next(ERROR_TABLE[kind] for kind in type(error).__mro__ if kind in ERROR_TABLE)
     if row.instead is not None:
-        logger.error("%s failed", where, exc_info=error)
+        if isinstance(error, StorageUnavailable):  # there are many in an outage
+            logger.warning("%s: %d, %s", where, row.status, error)
+        else:
+            logger.error("%s failed", where, exc_info=error)
         return ErrorReport(row.status, {"code": row.code, "message": row.instead})
     more = {name: getattr(error, attribute) for name, attribute in row.details.items()}
     known = {name: value for name, value in more.items() if value is not None}
@@ -151,7 +155,9 @@ async def _disconnected(request: Request, error: Exception) -> Response:
 
 
 async def _internal_error(request: Request, error: Exception) -> Response:
-    """Any other exception. Starlette raises it again, and the server logs it."""
+    """Any other exception. Starlette raises it again, and the server logs its traceback."""
+    name = type(error).__name__
+    logger.error("%s %s failed: %s, see the next line", request.method, request.url.path, name)
     return error_response(500, **OUR_FAULT)
 
 

@@ -196,7 +196,7 @@ def _length(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
     length = headers.get("content-length", "0")
     if length.isdecimal() and int(length) <= guard.allowed.max_body:
         return None
-    return _too_large()
+    return _too_large(guard.allowed.max_body)
 
 
 _CHECKS: Final = (_host, _origin, _encoding, _type, _length)
@@ -205,8 +205,8 @@ _CHECKS: Final = (_host, _origin, _encoding, _type, _length)
 class _Exchange:
     """A request whose body is counted, and its response."""
 
-    __slots__ = ("_is_answered", "_is_api", "_left", "_receive", "_responses", "_scope", "_send",
-                 "is_refused")  # fmt: skip
+    __slots__ = ("_is_answered", "_is_api", "_left", "_max_body", "_receive", "_responses",
+                 "_scope", "_send", "is_refused")  # fmt: skip
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class _Exchange:
         self._scope = scope
         self._receive = receive
         self._send = send
-        self._left = max_body
+        self._max_body = self._left = max_body
         self._responses = responses
         self._is_api = _is_api(scope)  # now, as a mount in the app changes its scope
         self._is_answered = False
@@ -247,7 +247,7 @@ class _Exchange:
 
     async def _refuse(self) -> None:
         if not self._is_answered:
-            await _too_large()(self._scope, self._receive, self.send)
+            await _too_large(self._max_body)(self._scope, self._receive, self.send)
         self.is_refused = True
 
     def _completed(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
@@ -260,5 +260,6 @@ class _Exchange:
         return headers + [(name, value) for name, value in wanted.items() if name not in present]
 
 
-def _too_large() -> Response:
-    return error_response(413, "body_too_large", "the body exceeds this server's size limit")
+def _too_large(most: int) -> Response:
+    message = f"the body is larger than {most} bytes, the limit of this server (--max-body)"
+    return error_response(413, "body_too_large", message)

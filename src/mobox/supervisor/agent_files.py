@@ -46,7 +46,12 @@ class StateFolders:
             _make_writable(folder)
             _remove(folder)
         if os.path.lexists(folder):
-            log.warning("cannot delete the state folder of a deleted chat: %s", folder)
+            log.warning(
+                "cannot delete the state folder of the deleted chat %r of owner %r: %s",
+                chat_id,
+                owner,
+                folder,
+            )
 
 
 def _remove(folder: Path) -> None:

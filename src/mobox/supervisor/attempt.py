@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -22,12 +23,20 @@ from msgspec.structs import replace
 
 from mobox.capture.catalog import Agent
 from mobox.capture.execution import Execution, Outcome
-from mobox.errors import Fenced, MoboxError, NotFoundError, NotWaiting, ProtocolError, RunActive
+from mobox.errors import (
+    Fenced,
+    MoboxError,
+    NotFoundError,
+    NotWaiting,
+    ProtocolError,
+    RunActive,
+    StorageError,
+)
 from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, StreamEvent
 from mobox.events.printable import on_one_line
 from mobox.events.transcript import Transcript
 from mobox.events.turn import Answer, Frontend, HistoryMessage, Turn, UserMessage
-from mobox.settings import Settings
+from mobox.settings import OWNER, Settings
 from mobox.storage import Storage
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import Run, pages
@@ -53,7 +62,7 @@ log = logging.getLogger("mobox.supervisor")
 PREVIEW: Final = 80
 """Characters of the prompt that START shows."""
 WHY: Final = 500
-"""Characters of the last line on stderr that the server's own log shows."""
+"""Characters of an agent's error, and of its last line on stderr, that the server's log shows."""
 BROKEN: Final = Error(message="The server had an internal error in this run.", code="internal")
 
 
@@ -181,6 +190,14 @@ class Attempt:
             await self._forget()
         except RunActive:  # it resumed by itself, but its chat already has a running run
             return Termination("cancelled")
+        except StorageError as error:
+            log.warning(
+                "run %s (agent %s): cannot be stored, ending it with an error: %s",
+                self.run.id,
+                self.run.agent,
+                error,
+            )
+            return Termination("error", BROKEN)
         except Exception:  # whatever it was, the run must not hang
             log.exception("run %s: internal error; ending the run", self.run.id)
             return Termination("error", BROKEN)
@@ -328,10 +345,20 @@ class Attempt:
         events = self._writer.input_requests.closing_events(self._last_answers)
         error = outcome.failure() if self._termination is None else self._termination.error
         if error is not None:
-            why = on_one_line(outcome.stderr_tail.rstrip().rpartition("\n")[2], WHY)
-            log.warning("%s %s (mobox logs %s)", error.message, why, self.run.id)
+            self._log_failure(error, outcome.stderr_tail)
             events.append(replace(self._explained(error), stderr_tail=outcome.shown_tail))
         return events
+
+    def _log_failure(self, error: Error, stderr: str) -> None:
+        """Log it on one line, with the command that shows the rest."""
+        run, message = self.run, on_one_line(error.message, WHY)
+        last = on_one_line(stderr.rstrip().rpartition("\n")[2], WHY)
+        if last:
+            message += f" Last stderr: {last}"
+        command = f"mobox logs {run.id}"
+        if run.owner != OWNER:
+            command += f" --owner {shlex.quote(run.owner)}"
+        log.warning("run %s (agent %s) failed: %s (%s)", run.id, run.agent, message, command)
 
     def _explained(self, error: Error) -> Error:
         """The error, with the environment variables that the agent lacks: they may be the cause."""
@@ -355,7 +382,11 @@ class Attempt:
         except NotFoundError:
             await asyncio.to_thread(self._deps.stderr.delete, [self.run.id])
         except MoboxError as error:
-            log.warning("run %s: cannot read its log: %s", self.run.id, error)
+            log.warning(
+                "run %s: cannot check whether it was deleted, its stderr file stays: %s",
+                self.run.id,
+                error,
+            )
 
 
 def _launch_error(error: OSError) -> Error:

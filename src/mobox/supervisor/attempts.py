@@ -160,7 +160,7 @@ class RunSlots:
         """Check the owner's limit. A chat has one active run: its own chat does not count."""
         others = {other.name for other in self._taken(slot.owner)}.union(busy) - {slot.name}
         if len(others) >= self._limits.runs_per_owner:
-            raise TooManyRuns(len(others))
+            raise TooManyRuns(len(others), of_owner=True)
 
     @contextmanager
     def _reserve(self, slot: RunSlot) -> Iterator[None]:
@@ -206,4 +206,4 @@ class RunSlots:
             if owner in (None, attempt.run.owner):
                 attempt.interrupt()
                 return
-        raise TooManyRuns(len(taken))
+        raise TooManyRuns(len(taken), of_owner=owner is not None)

@@ -85,10 +85,18 @@ class Reaper:
 
     async def _end_lost(self, run: Run) -> None:
         with suppress(Fenced):  # another process was faster
-            error = None
+            error, why = None, f"process {run.lease_owner} stopped renewing its lease"
             if run.lease_owner is None:  # it waited to be claimed
                 error = NO_ROOM if await self._store.has_active_worker() else UNCLAIMED
+                why = error.message
             mine = await self._store.take_over(run.id, run.epoch)
+            log.warning(
+                "run %s (agent %s, owner %r): ending it as lost: %s",
+                run.id,
+                run.agent,
+                run.owner,
+                why,
+            )
             await self.end(mine, Termination("lost", error))
 
     async def _end(
@@ -170,21 +178,21 @@ class PollLoop:
 
     async def _clean(self) -> None:
         while True:
-            await self._try(self._sweep)
+            await self._try(self._sweep, "ending lost runs")
             await asyncio.sleep(self._sweep_seconds)
 
     async def _watch(self) -> None:
         while True:
             self._notified.clear()  # a later notification may come too late for this poll
-            await self._try(self._poll)
+            await self._try(self._poll, "polling for queued runs and stop requests")
             with suppress(TimeoutError):  # not `wait_for`, which can miss a cancellation
                 async with asyncio.timeout(self._seconds):
                     await self._notified.wait()
 
-    async def _try(self, poll: Poll) -> None:
+    async def _try(self, poll: Poll, what: str) -> None:
         try:
             await poll()
         except StorageError as error:  # it may be reachable next time
-            log.warning("polling for runs failed, retrying: %s", error)
+            log.warning("%s failed, retrying: %s", what, error)
         except Exception:
-            log.exception("polling for runs failed, retrying")
+            log.exception("%s failed, retrying", what)

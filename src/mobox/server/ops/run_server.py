@@ -143,12 +143,17 @@ class PreforkParent:
         if not self._ready:  # Rule 4
             self._code = code if code > 0 else 1
             return
-        how = f"signal {-code}" if code < 0 else f"code {code}"
         lived = time.monotonic() - since
         before = self._delays.get(number, 0.0) if lived < SOON else 0.0
         self._delays[number] = delay = min(max(FIRST_DELAY, before * 2), LAST_DELAY)
-        message = "process %d of %d (pid %d) ended with %s; restarting it in %.1f s"
-        log.warning(message, number + 1, self._count, pid, how, delay)
+        log.warning(
+            "process %d of %d (pid %d) ended with %s; restarting it in %.1f s",
+            number + 1,
+            self._count,
+            pid,
+            _cause(code),
+            delay,
+        )
         self._due[number] = time.monotonic() + delay
 
     # A process
@@ -196,6 +201,14 @@ class PreforkParent:
             os.close(descriptor)
 
 
+def _cause(code: int) -> str:
+    """The name of the signal that ended a process, or its exit code."""
+    if code >= 0:
+        return f"code {code}"
+    has_name = -code in set(signal.Signals)  # most real-time signals have none
+    return signal.Signals(-code).name if has_name else f"signal {-code}"
+
+
 def _wake_by_signals() -> int:
     """The read end of a pipe that receives the numbers of signals."""
     readable, writable = os.pipe()
@@ -222,6 +235,9 @@ GONE: Final = 60
 NEW_OBJECTS: Final = 20_000
 """Threshold of the cyclic garbage collector. With the default of 700 a busy server collects every
 millisecond, finds hardly a cycle, and spends a tenth of its time on it."""
+
+
+LOG_FORMAT: Final = "%(asctime)s %(levelname)s [%(process)d] %(name)s: %(message)s"
 
 
 def serve(settings: Settings) -> int:
@@ -257,7 +273,7 @@ def run_loop(work: Coroutine[Any, Any, None]) -> None:
 
 def set_up_logging(level: str) -> None:
     """Log at the given level; at `INFO`, only warnings of other libraries."""
-    logging.basicConfig(level=level, format="%(levelname)s: %(message)s")
+    logging.basicConfig(level=level, format=LOG_FORMAT)
     if level == "INFO":
         logging.getLogger().setLevel(logging.WARNING)
         logging.getLogger("mobox").setLevel(level)
@@ -301,7 +317,8 @@ async def _warn_about_keys(settings: Settings, storage: Storage) -> None:
         log.warning("there are no API keys yet: create one with mobox keys add --owner NAME")
     if not is_loopback(settings.host):
         log.warning(
-            "API keys are sent unencrypted to %s: put a TLS proxy in front of it", settings.host
+            "listening on %s without TLS: make sure that only a TLS proxy can reach it",
+            settings.host,
         )
 
 

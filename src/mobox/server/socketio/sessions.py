@@ -290,7 +290,8 @@ class Subscription:
                 logger.info("stream of session %s aborted: %s", self._session.id, error)
             await self._abort(explain(error, f"stream of session {self._session.id}").error)
         except Exception:
-            logger.exception("stream of session %s aborted", self._session.id)
+            session = self._session
+            logger.exception("stream of session %r of %r aborted", session.id, session.owner)
             await self._abort(OUR_FAULT)
         finally:
             self.is_over = True

@@ -95,12 +95,14 @@ class Retries(Backoff):
     def __init__(self) -> None:
         super().__init__(_FIRST_DELAY, _LONGEST_DELAY)
         self._conflicts = 0
+        self.last_error: Exception | None = None
 
     def allow(self, error: Exception) -> bool:
         """Whether to retry after this error: during an outage always, a conflict not forever.
 
         An outage resets the count: it may last, and then all processes come back at once.
         """
+        self.last_error = error
         if is_away(error):
             self._conflicts = 0
             return True

@@ -78,7 +78,9 @@ class PostgresNotifier(Channel):
                 await connection.add_listener(_CHANNEL, self._on_payload)
                 connection.add_termination_listener(self._note_end)
             self._is_healthy = True
-            self._is_troubled = False
+            if self._is_troubled:
+                self._is_troubled = False
+                log.info("LISTEN/NOTIFY connection restored")
             self._catch_up()
             await self._send_all(connection)
         except TROUBLE as error:

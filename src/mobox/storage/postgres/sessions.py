@@ -126,16 +126,18 @@ class Sessions:
     async def _insist(
         self, work: Work[T], effort: Effort, is_sent: Callable[[], bool] = lambda: False
     ) -> T:
+        retries = Retries()
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._keep_trying(work, effort, is_sent)
+                return await self._keep_trying(work, effort, is_sent, retries)
         except TimeoutError as error:
             if is_sent():
                 raise _InDoubt from error
-            raise StorageUnavailable from error
+            raise StorageUnavailable(retries.last_error) from error
 
-    async def _keep_trying(self, work: Work[T], effort: Effort, is_sent: Callable[[], bool]) -> T:
-        retries = Retries()
+    async def _keep_trying(
+        self, work: Work[T], effort: Effort, is_sent: Callable[[], bool], retries: Retries
+    ) -> T:
         while True:
             try:
                 return await self._try(work, effort)

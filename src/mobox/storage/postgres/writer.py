@@ -177,7 +177,7 @@ class Writer:
         if self.is_away:
             self.is_away = False
             self._sessions.steadiness.note_trouble()  # it was unreachable until now
-            log.info("database connection restored")
+            log.info("database can be written again")
         return outcomes
 
     async def _renew_leases(self, connection: Connection) -> None:
@@ -208,14 +208,15 @@ class Writer:
             return []
         if len(group.jobs) > 1:
             return [outcome for part in group.parts() for outcome in await self._insist(part)]
-        log.error("cannot append, the database returned an error: %s", error)
+        run_id = group.jobs[0].append.run_id
+        log.error("run %s: cannot append, the database returned an error: %s", run_id, error)
         return [StorageError(f"cannot write to the database: {error}")]
 
     def _lose(self, error: Exception) -> None:
         if not self.is_away:
             self.is_away = True
-            why = str(error) or type(error).__name__
-            log.warning("database connection lost, pausing agents until it is back: %s", why)
+            why = f"{type(error).__name__}: {error}"
+            log.warning("database unavailable, agents wait until it can be written: %s", why)
         self._sessions.steadiness.note_trouble()
         self._drop_connection()
 

@@ -91,7 +91,7 @@ class SqliteStorage(Following):
         super().__init__(settings.poll_seconds, notifier)
         self._settings = settings
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
-        self._writer = Writer(connection, settings, self._holder, self._publish_all)
+        self._writer = Writer(connection, path, settings, self._holder, self._publish_all)
         self._readers = Readers(path, settings)
         self._slots = ReadSlots(settings.readers)
         self._searches = Searches()

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
@@ -33,6 +34,8 @@ log = logging.getLogger("mobox.storage")
 
 _MOST_JOBS = 1000
 _LOCKED_DELAYS = (0.02, 0.1)
+_RENEW_AGAIN = 1.0
+"""After how many seconds a failed renewal of leases is retried."""
 _LEAST_SPACING = 0.00025
 _MOST_SPACING = 0.002
 _STOPPED = "the database writer has stopped"
@@ -53,11 +56,13 @@ class Writer:
     def __init__(
         self,
         connection: sqlite3.Connection,
+        path: Path,
         settings: Settings,
         holder: str,
         on_commit: Callable[[Iterable[object]], None],
     ) -> None:
         self._connection = connection
+        self._path = path
         self._settings = settings
         self._holder = holder
         self._on_commit = on_commit
@@ -144,7 +149,8 @@ class Writer:
             self._renew_leases(transaction)
             done = list(_do_all(transaction, jobs))
             transaction.commit()
-            outcomes, self._is_locked = done, False
+            outcomes = done
+            self._note_free()
         except sqlite3.Error as error:
             transaction.roll_back()
             outcomes = _all_fail(jobs, _problem(error))
@@ -152,20 +158,34 @@ class Writer:
                 self._warn_of_lock()
                 again = [job for job in jobs if isinstance(job.work, Append)]
                 outcomes = _all_away(job for job in jobs if not isinstance(job.work, Append))
+            else:
+                self._put_off_renewal(error)
         finally:
             self._deliver(outcomes)
         return again
 
     def _warn_of_lock(self) -> None:
         if not self._is_locked:
-            log.warning("database is locked by another process; pausing agents until it is free")
+            log.warning(
+                "database %s is locked by another process; agents wait until it is free",
+                self._path,
+            )
         self._is_locked = True
+
+    def _note_free(self) -> None:
+        if self._is_locked:
+            log.info("database %s is free again", self._path)
+        self._is_locked = False
 
     def _renew_leases(self, transaction: Transaction) -> None:
         if time.monotonic() >= self._renew_at:
             lease = transaction.lease
             self._connection.execute(_RENEW, (lease.until, lease.owner))
             self._renew_at = time.monotonic() + self._settings.lease / 3
+
+    def _put_off_renewal(self, error: sqlite3.Error) -> None:
+        log.error("cannot write to %s: %s", self._path, error)
+        self._renew_at = time.monotonic() + min(_RENEW_AGAIN, self._settings.lease / 3)
 
     def _deliver(self, outcomes: Sequence[tuple[_Job, Any]]) -> None:
         """Wake the event loop once for all outcomes."""
@@ -194,7 +214,8 @@ def _problem(error: sqlite3.Error) -> str:
 
 
 def _all_away(jobs: Iterable[_Job]) -> list[tuple[_Job, Any]]:
-    return [(job, StorageUnavailable()) for job in jobs]
+    why = "the file is locked by another process"
+    return [(job, StorageUnavailable(why)) for job in jobs]
 
 
 def _is_locked(error: sqlite3.Error) -> bool:
