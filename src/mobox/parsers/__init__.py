@@ -86,13 +86,25 @@ class EventParser:
         return [Raw(raw=as_json(), source=why)]
 
     def feed_line(self, line: bytes) -> list[StreamEvent]:
-        """`feed` for a line of JSON text. A parser may override it with a faster decoder."""
+        """`feed` for a line of JSON text.
+
+        A parser may override it with a short way for a line that surely is a delta of the open
+        block: the same events, from a type that fits nothing else (see `decode_as`).
+        """
         if (text := plain_text(line)) is not None:
             return [TextDelta(delta=text)]
         try:
             return self.feed(json_text.decode(line))
         except NotJson as problem:
             return [json_text.kept(line, str(problem))]
+
+
+def decode_as(decode: Callable[[bytes], _T], line: bytes) -> _T | None:
+    """`line`, decoded directly into a type; `None` if it does not fit, so that `feed` parses it."""
+    try:
+        return decode(line) if len(line) <= json_text.SHORT or json_text.is_shallow(line) else None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def get_parser(framework: str, prefix: str = "") -> EventParser:

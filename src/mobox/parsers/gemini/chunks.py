@@ -26,6 +26,7 @@ from mobox.events import (
     Status,
     StepEnd,
     StepStart,
+    StreamEvent,
     ToolResult,
 )
 from mobox.events.names import Names
@@ -67,6 +68,18 @@ class Chunks:
         if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
             events += self._block(chunk.prompt_feedback)
         return events + (self._report_usage() if self._step is None else [])
+
+    def read_delta(self, chunk: wire.DeltaChunk) -> StreamEvent | None:
+        """The delta of a chunk that continues the open block; `None` if it does anything else."""
+        is_next = chunk.response_id is not None and chunk.response_id != self._response
+        if self._step is None or is_next:
+            return None
+        (candidate,) = chunk.candidates
+        (part,) = candidate.content.parts
+        delta = self.content.delta_of(part.text, part.thought)
+        if delta is not None:
+            self._usage = chunk.usage_metadata or self._usage
+        return delta
 
     def close(self) -> Events:
         """The stream ended: emit what was held back, and how it ended if that is known."""
@@ -125,7 +138,8 @@ class Chunks:
 
     def _report_usage(self) -> Events:
         usage, self._usage = self._usage, None
-        return used(usage, self._last_step or f"{self._names.prefix}response", (), self._model)
+        name = self._last_step or f"{self._names.prefix}response"
+        return used(wire.camel(usage), name, (), self._model)
 
     # Results
 
