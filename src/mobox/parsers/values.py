@@ -91,7 +91,7 @@ class _Raised(Struct):
     body: JSON = None
 
 
-class NotRaised(Struct, gc=False):
+class NotRaised(Struct, gc=False, kw_only=True):
     """Base of types for lines that are decoded directly: an exception does not fit them."""
 
     exception: UnsetType = field(default=UNSET, name="_exception")

@@ -53,7 +53,7 @@ class Speaker:
 
     def delta_of(self, part: parts_wire.DeltaPart) -> StreamEvent | None:
         """`piece` for a part that continues the open block; `None` for any other."""
-        delta = self.content.delta_of(part.text, part.thought)
+        delta = self.content.delta_of(part.text, bool(part.thought))
         if delta is not None:
             self._streamed.add("text")
             if not part.thought:

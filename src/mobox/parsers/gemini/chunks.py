@@ -76,7 +76,7 @@ class Chunks:
             return None
         (candidate,) = chunk.candidates
         (part,) = candidate.content.parts
-        delta = self.content.delta_of(part.text, part.thought)
+        delta = self.content.delta_of(part.text, bool(part.thought))
         if delta is not None:
             self._usage = chunk.usage_metadata or self._usage
         return delta

@@ -243,7 +243,7 @@ class Exact(Camel, forbid_unknown_fields=True):
 
 class DeltaPart(Exact):
     text: str
-    thought: bool = False
+    thought: bool | None = None
 
 
 class DeltaContent(Exact):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import msgspec
+
 from mobox.errors import NotJson, UnrecognizedLine
 from mobox.events import JSON, Events, Paused, Raw, Start, json_text
-from mobox.parsers import EventParser
+from mobox.parsers import EventParser, decode_as
 from mobox.parsers.formats import Format, having, kinds, prefixed
+from mobox.parsers.openai import wire
 from mobox.parsers.openai.agents import Agents
 from mobox.parsers.openai.chat import Chat
 from mobox.parsers.openai.responses import Responses
@@ -65,6 +68,11 @@ _SIMPLIFIED = {"delta": "text", "tool_call": "tool_use"}
 """The simplified lines under OpenAI's names."""
 
 
+_decode_chunk = msgspec.json.Decoder(wire.DeltaChunk).decode
+_decode_event = msgspec.json.Decoder(wire.DeltaEvent).decode
+_decode_wrapped = msgspec.json.Decoder(wire.WrappedDelta).decode
+
+
 class OpenAIParser(EventParser):
     """One run of an agent that emits OpenAI's formats."""
 
@@ -78,6 +86,20 @@ class OpenAIParser(EventParser):
         self._responses = Responses(names)
         self._agents = Agents(self.framework, names, self._responses)
         self._started = False
+
+    def feed_line(self, line: bytes) -> Events:
+        """Parse one line. One that is only a delta of the open block is decoded into its type."""
+        events: Events | None = None
+        if b'"choices"' in line:
+            chunk = decode_as(_decode_chunk, line)
+            events = self._chat.read_delta(chunk) if chunk is not None and self._started else None
+        elif self._agents.started:
+            wrapped = decode_as(_decode_wrapped, line)
+            events = self._agents.read_delta(wrapped.data) if wrapped is not None else None
+        elif self._started:
+            event = decode_as(_decode_event, line)
+            events = self._responses.read_delta(event) if event is not None else None
+        return super().feed_line(line) if events is None else events
 
     def feed(self, raw: JSON) -> Events:
         if type(raw) is dict and is_raised(raw):
