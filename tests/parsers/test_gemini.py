@@ -600,6 +600,7 @@ def test_a_delta_of_the_open_block_takes_the_short_way() -> None:
     assert takes_the_short_way("gemini", [thought], thought)
     assert takes_the_short_way("gemini", [MORE], {**MORE, "responseId": None, "usageMetadata": {}})
     assert takes_the_short_way("gemini", [MORE], {**MORE, "usageMetadata": snake})
+    assert takes_the_short_way("gemini", [MORE], {**MORE, "sdkHttpResponse": {"headers": {}}})
     assert not takes_the_short_way("gemini", [MORE, chunk(finish="STOP")], MORE)
 
 

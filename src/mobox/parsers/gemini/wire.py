@@ -262,3 +262,4 @@ class DeltaChunk(Exact):
     model_version: str | None = None
     response_id: str | None = None
     create_time: JSON = None
+    sdk_http_response: JSON = None
