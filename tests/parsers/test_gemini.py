@@ -33,7 +33,9 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.parsers import get_parser
 from mobox.parsers.gemini.calls import PartialArguments
+from mobox.parsers.gemini.chunks import Chunks
 from mobox.parsers.gemini.wire import PartialArg
 from support.slow_path import takes_the_short_way
 
@@ -602,6 +604,14 @@ def test_a_delta_of_the_open_block_takes_the_short_way() -> None:
     assert takes_the_short_way("gemini", [MORE], {**MORE, "usageMetadata": snake})
     assert takes_the_short_way("gemini", [MORE], {**MORE, "sdkHttpResponse": {"headers": {}}})
     assert not takes_the_short_way("gemini", [MORE, chunk(finish="STOP")], MORE)
+
+
+def test_a_failure_of_the_short_way_keeps_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    parser = get_parser("gemini")
+    parser.feed(MORE)
+    monkeypatch.setattr(Chunks, "read_delta", lambda *_: {}["bug"])
+    [event] = parser.feed_line(json.dumps(MORE).encode())
+    assert event == Raw(raw=MORE, source="parser failed: KeyError('bug')")
 
 
 pieces = st.sampled_from(

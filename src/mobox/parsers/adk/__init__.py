@@ -18,7 +18,7 @@ import msgspec
 
 from mobox.errors import UnrecognizedLine
 from mobox.events import JSON, Events, Raw
-from mobox.parsers import EventParser, decode_as
+from mobox.parsers import EventParser
 from mobox.parsers.adk import wire
 from mobox.parsers.adk.run import Run
 from mobox.parsers.formats import Format, having
@@ -70,8 +70,7 @@ class AdkParser(EventParser):
 
     def feed_line(self, line: bytes) -> Events:
         """Parse one line. One that only continues the open block is decoded into its type."""
-        event = decode_as(_decode_delta, line)
-        events = self._run.read_delta(event) if event is not None else None
+        events = self._feed_typed(_decode_delta, self._run.read_delta, line)
         return super().feed_line(line) if events is None else events
 
     def feed(self, raw: JSON) -> Events:

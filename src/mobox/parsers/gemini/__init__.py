@@ -8,7 +8,7 @@ import msgspec
 
 from mobox.errors import UnrecognizedLine
 from mobox.events import JSON, Events, TextDelta
-from mobox.parsers import EventParser, decode_as
+from mobox.parsers import EventParser
 from mobox.parsers.formats import Format, having, kinds, prefixed
 from mobox.parsers.gemini import wire
 from mobox.parsers.gemini.chunks import Chunks
@@ -102,9 +102,8 @@ class GeminiParser(EventParser):
 
     def feed_line(self, line: bytes) -> Events:
         """Parse one line. A chunk that only continues the open block is decoded into its type."""
-        chunk = decode_as(_decode_delta, line) if self._chunks.content.block is not None else None
-        delta = self._chunks.read_delta(chunk) if chunk is not None else None
-        return super().feed_line(line) if delta is None else [delta]
+        events = self._feed_typed(_decode_delta, self._chunks.read_delta, line)
+        return super().feed_line(line) if events is None else events
 
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):

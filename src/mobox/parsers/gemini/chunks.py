@@ -26,7 +26,6 @@ from mobox.events import (
     Status,
     StepEnd,
     StepStart,
-    StreamEvent,
     ToolResult,
 )
 from mobox.events.names import Names
@@ -69,17 +68,18 @@ class Chunks:
             events += self._block(chunk.prompt_feedback)
         return events + (self._report_usage() if self._step is None else [])
 
-    def read_delta(self, chunk: wire.DeltaChunk) -> StreamEvent | None:
-        """The delta of a chunk that continues the open block; `None` if it does anything else."""
+    def read_delta(self, chunk: wire.DeltaChunk) -> Events | None:
+        """`read` for a chunk that continues the open block; `None` if it does anything else."""
         is_next = chunk.response_id is not None and chunk.response_id != self._response
         if self._step is None or is_next:
             return None
         (candidate,) = chunk.candidates
         (part,) = candidate.content.parts
         delta = self.content.delta_of(part.text, bool(part.thought))
-        if delta is not None:
-            self._usage = chunk.usage_metadata or self._usage
-        return delta
+        if delta is None:
+            return None
+        self._usage = chunk.usage_metadata or self._usage
+        return [delta]
 
     def close(self) -> Events:
         """The stream ended: emit what was held back, and how it ended if that is known."""

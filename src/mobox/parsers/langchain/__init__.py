@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from msgspec import Struct, convert, json
 
 from mobox.events import JSON, Events
-from mobox.parsers import EventParser, decode_as
+from mobox.parsers import EventParser
 from mobox.parsers.formats import Format, having, kinds, prefixed
 from mobox.parsers.langchain import protocol_wire, wire
 from mobox.parsers.langchain.callbacks import Callbacks
@@ -151,9 +151,8 @@ class LangChainParser(EventParser):
 
     def feed_line(self, line: bytes) -> Events:
         """Parse one line. One that only continues an open block is decoded into its type."""
-        typed = decode_as(_decode_delta, line)
-        delta = self._protocol.read_delta(typed.params) if typed is not None else None
-        return super().feed_line(line) if delta is None else [delta]
+        events = self._feed_typed(_decode_delta, self._protocol.read_delta, line)
+        return super().feed_line(line) if events is None else events
 
     def feed(self, raw: JSON) -> Events:
         events = super().feed(raw)

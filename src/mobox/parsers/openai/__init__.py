@@ -8,7 +8,7 @@ import msgspec
 
 from mobox.errors import NotJson, UnrecognizedLine
 from mobox.events import JSON, Events, Paused, Raw, Start, json_text
-from mobox.parsers import EventParser, decode_as
+from mobox.parsers import EventParser
 from mobox.parsers.formats import Format, having, kinds, prefixed
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.agents import Agents
@@ -90,15 +90,14 @@ class OpenAIParser(EventParser):
     def feed_line(self, line: bytes) -> Events:
         """Parse one line. One that is only a delta of the open block is decoded into its type."""
         events: Events | None = None
-        if b'"choices"' in line:
-            chunk = decode_as(_decode_chunk, line)
-            events = self._chat.read_delta(chunk) if chunk is not None and self._started else None
+        if not self._started:
+            pass  # START comes first
+        elif b'"choices"' in line:
+            events = self._feed_typed(_decode_chunk, self._chat.read_delta, line)
         elif self._agents.started:
-            wrapped = decode_as(_decode_wrapped, line)
-            events = self._agents.read_delta(wrapped.data) if wrapped is not None else None
-        elif self._started:
-            event = decode_as(_decode_event, line)
-            events = self._responses.read_delta(event) if event is not None else None
+            events = self._feed_typed(_decode_wrapped, self._agents.read_delta, line)
+        else:
+            events = self._feed_typed(_decode_event, self._responses.read_delta, line)
         return super().feed_line(line) if events is None else events
 
     def feed(self, raw: JSON) -> Events:

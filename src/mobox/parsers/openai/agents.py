@@ -104,9 +104,9 @@ class Agents:
 
     # Lines
 
-    def read_delta(self, event: wire.DeltaEvent) -> Events | None:
+    def read_delta(self, line: wire.WrappedDelta) -> Events | None:
         """`read` for the delta of a raw event; `None` if it is something else."""
-        return self._responses[()].read_delta(event) if self._streams else None
+        return self._responses[()].read_delta(line.data) if self._streams else None
 
     def _raw_response(self, raw: Object, scope: Scope) -> Events:
         self._streams = True
