@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -609,7 +610,7 @@ def test_a_delta_of_the_open_block_takes_the_short_way() -> None:
 def test_a_failure_of_the_short_way_keeps_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
     parser = get_parser("gemini")
     parser.feed(MORE)
-    monkeypatch.setattr(Chunks, "read_delta", lambda *_: {}["bug"])
+    monkeypatch.setattr(Chunks, "read_delta", Mock(side_effect=KeyError("bug")))
     [event] = parser.feed_line(json.dumps(MORE).encode())
     assert event == Raw(raw=MORE, source="parser failed: KeyError('bug')")
 
