@@ -35,6 +35,7 @@ from mobox.events import (
 )
 from mobox.parsers.adk.run import levels_of
 from pipeline.test_golden import text_of
+from support.slow_path import takes_the_short_way
 
 RECORDINGS = sorted((Path(__file__).parent.parent / "recordings" / "adk").glob("*"))
 Line = dict[str, Any]
@@ -368,8 +369,51 @@ def test_unknown_line_is_kept(line: Any) -> None:
     assert of(Raw, told(line))[0].raw == line
 
 
+MORE = text("more", partial=True, branch="w@c1", actions={"stateDelta": {}}, timestamp=1.5)
+OTHERS: list[Line] = [
+    text("", partial=True, branch="w@c1"),
+    text("x", partial=True),
+    text("x", partial=True, branch="w@c1", author="other"),
+    text("x", partial=True, branch="w@c1", author="user"),
+    text("x", partial=False, branch="w@c1"),
+    text("x", branch="w@c1"),
+    event({"text": "x", "thought": True}, partial=True, branch="w@c1"),
+    event({"text": "x", "thoughtSignature": "s"}, partial=True, branch="w@c1"),
+    event({"text": "x"}, {"text": "y"}, partial=True, branch="w@c1"),
+    {**MORE, "finishReason": "STOP"},
+    {**MORE, "errorCode": "E"},
+    {**MORE, "error_code": "E"},
+    {**MORE, "actions": {"state_delta": 7}},
+    {**MORE, "actions": 7},
+    {**MORE, "nodeInfo": {"path": 7}},
+    {**MORE, "id": 7},
+    {**MORE, "_exception": "E"},
+    {**MORE, "__follow_up__": {}},
+    {**MORE, "type": "text", "data": {"content": "x"}},
+    {"author": "root", "invocation_id": "i1", "partial": True, "content": MORE["content"]},
+    event(result("look", "c1"), branch="w@c1"),
+]
+
+
+@pytest.mark.parametrize("line", OTHERS, ids=str)
+def test_an_event_that_is_not_only_a_delta_takes_the_long_way(line: Line) -> None:
+    assert not takes_the_short_way("adk", [MORE], line)
+
+
+def test_a_delta_of_the_open_block_takes_the_short_way() -> None:
+    thought = event({"text": "hm", "thought": True}, partial=True)
+    assert not takes_the_short_way("adk", [], MORE)
+    assert takes_the_short_way("adk", [MORE], MORE)
+    assert takes_the_short_way("adk", [thought], thought)
+    assert takes_the_short_way("adk", [MORE, text("x", partial=True, branch="par.p1")], MORE)
+    assert takes_the_short_way("adk", [MORE, event(result("look", "c1"), branch="w@c1")], MORE)
+    assert not takes_the_short_way("adk", [MORE, {**MORE, "partial": False}], MORE)
+
+
 pieces = st.sampled_from(
     [
+        *OTHERS,
+        *[MORE] * 5,
         text("a", partial=True),
         text("a", partial=True),
         text("b", partial=True, branch="par.p1"),

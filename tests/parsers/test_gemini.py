@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -33,8 +34,11 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.parsers import get_parser
 from mobox.parsers.gemini.calls import PartialArguments
+from mobox.parsers.gemini.chunks import Chunks
 from mobox.parsers.gemini.wire import PartialArg
+from support.slow_path import takes_the_short_way
 
 RECORDINGS = sorted((Path(__file__).parent.parent / "recordings" / "gemini").glob("*"))
 Line = dict[str, Any]
@@ -564,8 +568,57 @@ def test_the_simplified_lines_of_the_document() -> None:
     ]
 
 
+MORE = chunk({"text": "more"}, usageMetadata={"promptTokenCount": 3})
+OTHERS: list[Line] = [
+    chunk({"text": ""}),
+    chunk({"text": "x", "thought": True}),
+    chunk({"text": "x", "thoughtSignature": "s"}),
+    chunk({"text": "x", "hologram": 1}),
+    chunk({"text": "x"}, finish="STOP"),
+    chunk({"text": "x"}, {"text": "y"}),
+    chunk({"text": "x"}, modelVersion=7),
+    chunk({"text": "x"}, groundingMetadata={"groundingChunks": [{"web": {"uri": "https://a.b"}}]}),
+    {**MORE, "candidates": [*MORE["candidates"], *MORE["candidates"]]},
+    {**MORE, "responseId": "r2"},
+    {**MORE, "response_id": "r2"},
+    {**MORE, "usage_metadata": {"promptTokenCount": 4}},
+    {**MORE, "promptFeedback": {"blockReason": "SAFETY"}},
+    {**MORE, "error": {"code": 500}},
+    {**MORE, "_exception": "E"},
+    {**MORE, "type": "text", "data": {"content": "x"}},
+    {"type": "text", "data": {"content": "x", "scope": ["a"]}},
+]
+
+
+@pytest.mark.parametrize("line", OTHERS, ids=str)
+def test_a_chunk_that_is_not_only_a_delta_takes_the_long_way(line: Line) -> None:
+    assert not takes_the_short_way("gemini", [MORE], line)
+
+
+def test_a_delta_of_the_open_block_takes_the_short_way() -> None:
+    thought = chunk({"text": "hm", "thought": True})
+    snake = {"prompt_token_count": 3}
+    assert not takes_the_short_way("gemini", [], MORE)
+    assert takes_the_short_way("gemini", [MORE], MORE)
+    assert takes_the_short_way("gemini", [thought], thought)
+    assert takes_the_short_way("gemini", [MORE], {**MORE, "responseId": None, "usageMetadata": {}})
+    assert takes_the_short_way("gemini", [MORE], {**MORE, "usageMetadata": snake})
+    assert takes_the_short_way("gemini", [MORE], {**MORE, "sdkHttpResponse": {"headers": {}}})
+    assert not takes_the_short_way("gemini", [MORE, chunk(finish="STOP")], MORE)
+
+
+def test_a_failure_of_the_short_way_keeps_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    parser = get_parser("gemini")
+    parser.feed(MORE)
+    monkeypatch.setattr(Chunks, "read_delta", Mock(side_effect=KeyError("bug")))
+    [event] = parser.feed_line(json.dumps(MORE).encode())
+    assert event == Raw(raw=MORE, source="parser failed: KeyError('bug')")
+
+
 pieces = st.sampled_from(
     [
+        *OTHERS,
+        *[MORE] * 5,
         chunk({"text": "a"}),
         chunk({"text": "b"}, usageMetadata={"promptTokenCount": 3}),
         chunk({"text": "c", "thought": True}, usageMetadata={"promptTokenCount": "x"}),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.slow_path import assert_same_log
+from support.slow_path import assert_same_log, takes_the_short_way
 
 Line = dict[str, Any]
 
@@ -69,6 +70,45 @@ OTHERS: list[Line] = [
     {name: value for name, value in MORE.items() if name != "method"},
     told([{"index": 0, "delta": DELTAS[1]}, METADATA[0]]),
 ]
+
+TEXT, INPUT, THOUGHT = (block("start", 0, content=BLOCKS[number]) for number in (0, 3, 2))
+NOT_ONLY_DELTAS: list[Line] = [
+    told([block("delta", 0, delta=DELTAS[2]), METADATA[0]]),
+    told([block("delta", 0, delta=DELTAS[5]), METADATA[0]]),
+    told([block("delta", 0, delta=DELTAS[6]), METADATA[0]]),
+    told([block("delta", 0, delta=DELTAS[7]), METADATA[0]]),
+    told([block("delta", 0, delta=DELTAS[9]), METADATA[0]]),
+    told([block("delta", 0, delta=DELTAS[10]), METADATA[0]]),
+    told([block("delta", 1, delta=DELTAS[1]), METADATA[0]]),
+    told([block("delta", 0, delta=DELTAS[1]), METADATA[1]]),
+    told([block("delta", 0, delta=DELTAS[1]), METADATA[3]]),
+    told([block("delta", 0, delta=DELTAS[1]), METADATA[0]], "tools:1"),
+    told([block("finish", 0, content=FINISHES[0], delta=DELTAS[1]), METADATA[0]]),
+    told([block("delta", 0, delta=DELTAS[1]), METADATA[0]], method="values"),
+    told(block("delta", 0, delta=DELTAS[1])),
+    {**MORE, "type": "text", "data": {"content": "x"}},
+    {**MORE, "_exception": "E"},
+    {**MORE, "__exception__": "E"},
+    *OTHERS[1:],
+]
+
+
+@pytest.mark.parametrize("line", NOT_ONLY_DELTAS, ids=str)
+def test_a_line_that_is_not_only_a_delta_takes_the_long_way(line: Line) -> None:
+    assert not takes_the_short_way("langchain", [told([TEXT, METADATA[0]]), MORE], line)
+
+
+def test_a_delta_of_an_open_block_takes_the_short_way() -> None:
+    for start, number in ((TEXT, 1), (THOUGHT, 6), (INPUT, 7)):
+        line = told([block("delta", 0, delta=DELTAS[number]), METADATA[0]])
+        assert takes_the_short_way("langchain", [told([start, METADATA[0]])], line)
+        assert takes_the_short_way("deepagents", [told([start, METADATA[0]]), line], line)
+    failed = [told([TEXT, METADATA[0]]), MORE, {"_exception": "E", "str": "no"}]
+    assert not takes_the_short_way("langchain", [], MORE)
+    assert not takes_the_short_way("langchain", failed, MORE)
+    in_graph = told([block("delta", 0, delta=DELTAS[1]), {}])
+    assert takes_the_short_way("langchain", [TEXT], in_graph)
+
 
 indexes = st.sampled_from([0, 0, 0, 1])
 speakers = st.sampled_from([METADATA[0], *METADATA])

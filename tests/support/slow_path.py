@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
+from unittest.mock import patch
 
 from mobox import LogEntry, Recorder
 from mobox.capture.jsonlines import JsonLines
 from mobox.events.entries import Entries
+from mobox.parsers import get_parser
 from mobox.storage.encoding import decode_pieces, encode_events
 
-__all__ = ["as_stored", "assert_same_by_turns", "assert_same_log", "recorded"]
+__all__ = [
+    "as_stored",
+    "assert_same_by_turns",
+    "assert_same_log",
+    "recorded",
+    "takes_the_short_way",
+]
 
 
 def recorded(framework: str, *reads: bytes) -> list[LogEntry]:
@@ -38,6 +48,20 @@ def assert_same_by_turns(framework: str, lines: Sequence[bytes]) -> None:
         told = by_value.feed(raws)
         assert (mixed.feed(raws) if number % 3 == 2 else mixed.read(text)) == told
     assert mixed.close() == by_value.close()
+
+
+def takes_the_short_way(framework: str, before: Sequence[Any], line: Any) -> bool:
+    """Whether a parser decodes this line itself, after these; its events are those of its value."""
+    by_line, by_value = get_parser(framework), get_parser(framework)
+    for value in before:
+        assert by_line.feed_line(json.dumps(value).encode()) == by_value.feed(value)
+    with patch.object(by_line, "feed", wraps=by_line.feed) as feed:
+        events = by_line.feed_line(json.dumps(line).encode())
+    assert events == by_value.feed(line)
+    for value in (line, *before):  # the state is the same too
+        assert by_line.feed(value) == by_value.feed(value)
+    assert by_line.close() == by_value.close()
+    return not feed.called
 
 
 def as_stored(log: list[LogEntry], in_lines: bool = True) -> Entries:

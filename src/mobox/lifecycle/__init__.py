@@ -115,8 +115,10 @@ class Lifecycle:
             log += self._renamed.follow(placed) if self._calls.latest else placed
         return log
 
-    def feed_line(self, events: Iterable[StreamEvent]) -> Events:
+    def feed_line(self, events: Events) -> Events:
         """`feed_all` for the events of one line, and PAUSED again if the agent still waits."""
+        if len(events) == 1 and not self._calls.latest and self._goes_on(events[0]):
+            return events
         log = self.feed_all(events)
         return log + self.pause_again() if self._pause.is_on else log
 
@@ -137,9 +139,8 @@ class Lifecycle:
         return log
 
     def _place(self, event: StreamEvent) -> Events:
-        opened = self._open.get(event.id)  # the class of the block's deltas, and its opening
-        if opened is not None and opened[0] is type(event) and not self._is_halted:
-            return [event]  # nine of ten events are deltas of an open block
+        if self._goes_on(event):
+            return [event]
         if self.ended:
             raise ProtocolError(f"{event.type} after DONE")
         if isinstance(event, Done):
@@ -157,6 +158,14 @@ class Lifecycle:
         if not placed:
             placed = self._log([Raw(raw=event.as_json(), source=f"stray {event.type}")])
         return before + placed
+
+    def _goes_on(self, event: StreamEvent) -> bool:
+        """Whether this is a delta of an open block, as nine of ten events are: it changes nothing.
+
+        Except while the run is halted.
+        """
+        opened = self._open.get(event.id)  # the class of the block's deltas, and its opening
+        return opened is not None and opened[0] is type(event) and not self._is_halted
 
     @property
     def may_pause_again(self) -> bool:

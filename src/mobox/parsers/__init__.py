@@ -21,6 +21,7 @@ from mobox.parsers.values import NOT_SHOWN, exception_error, is_exception
 from mobox.registry import find, names
 
 _T = TypeVar("_T")
+_R = TypeVar("_R")
 
 GROUP = "mobox.parsers"
 FAILED = "parser failed"
@@ -70,8 +71,8 @@ class EventParser:
         return self._emitted.thoughts.without_repeats(self.read(raw))
 
     def _or_raw(
-        self, read: Callable[[_T], list[StreamEvent]], line: _T, as_json: Callable[[], JSON]
-    ) -> list[StreamEvent]:
+        self, read: Callable[[_T], _R], line: _T, as_json: Callable[[], JSON]
+    ) -> _R | list[StreamEvent]:
         """The events that `read` makes of a line; RAW if it cannot be parsed."""
         try:
             return read(line)
@@ -86,13 +87,43 @@ class EventParser:
         return [Raw(raw=as_json(), source=why)]
 
     def feed_line(self, line: bytes) -> list[StreamEvent]:
-        """`feed` for a line of JSON text. A parser may override it with a faster decoder."""
+        """`feed` for a line of JSON text.
+
+        A parser may override it with a short way for a line that surely is a delta of the open
+        block: the same events, by `_feed_typed`.
+        """
         if (text := plain_text(line)) is not None:
             return [TextDelta(delta=text)]
         try:
             return self.feed(json_text.decode_json(line))
         except NotJson as problem:
             return [json_text.kept(line, str(problem))]
+
+    def _feed_typed(
+        self,
+        decode: Callable[[bytes], _T],
+        read: Callable[[_T], list[StreamEvent] | None],
+        line: bytes,
+    ) -> list[StreamEvent] | None:
+        """The events that `read` makes of a line that is decoded directly into a type.
+
+        `None` if the line does not fit the type, or if `read` returns that, without a change of
+        state: then it is parsed by its value.
+        """
+        typed = decode_as(decode, line)
+        return (
+            None
+            if typed is None
+            else self._or_raw(read, typed, lambda: json_text.decode_json(line))
+        )
+
+
+def decode_as(decode: Callable[[bytes], _T], line: bytes) -> _T | None:
+    """`line`, decoded directly into a type; `None` if it does not fit, so that `feed` parses it."""
+    try:
+        return decode(line) if len(line) <= json_text.SHORT or json_text.is_shallow(line) else None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def get_parser(framework: str, prefix: str = "") -> EventParser:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import msgspec
-from msgspec import Struct, ValidationError, convert, field
+from msgspec import UNSET, Struct, UnsetType, ValidationError, convert, field
 
 from mobox.errors import UnrecognizedLine
 from mobox.events import JSON, Error, Raw, StreamEvent
@@ -89,6 +89,13 @@ class _Raised(Struct):
     long_name: str | None = field(default=None, name="__exception__")
     message: str | None = None
     body: JSON = None
+
+
+class NoException(Struct, gc=False, kw_only=True):
+    """Base of types for lines that are decoded directly: an exception does not fit them."""
+
+    exception: UnsetType = field(default=UNSET, name="_exception")
+    long_exception: UnsetType = field(default=UNSET, name="__exception__")
 
 
 def is_exception(raw: dict[str, JSON]) -> bool:

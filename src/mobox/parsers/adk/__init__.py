@@ -22,7 +22,8 @@ from mobox.parsers import EventParser
 from mobox.parsers.adk import wire
 from mobox.parsers.adk.run import Run
 from mobox.parsers.formats import Format, has_keys
-from mobox.parsers.gemini import PARTS, camel, kind_by_parts
+from mobox.parsers.gemini import PARTS, kind_by_parts
+from mobox.parsers.gemini.wire import camel
 from mobox.parsers.values import ALREADY_REPORTED, as_object, exception_error, is_exception
 
 # The formats of ADK's lines.
@@ -54,6 +55,7 @@ FORMATS: tuple[Format, ...] = (
 
 _NAMES: Final = frozenset({"invocationId", "actions"})
 """Keys of which an event has at least one, beside its author."""
+_decode_delta: Final = msgspec.json.Decoder(wire.DeltaEvent).decode
 
 
 class AdkParser(EventParser):
@@ -65,6 +67,11 @@ class AdkParser(EventParser):
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
         self._run = Run(self.framework, prefix)
+
+    def feed_line(self, line: bytes) -> Events:
+        """Parse one line. One that only continues the open block is decoded into its type."""
+        events = self._feed_typed(_decode_delta, self._run.read_delta, line)
+        return super().feed_line(line) if events is None else events
 
     def feed(self, raw: JSON) -> Events:
         """Parse a line; an exception that follows the event which reported it is RAW."""

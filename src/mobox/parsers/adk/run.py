@@ -185,6 +185,17 @@ class Run:
         handle = self._partial if event.partial else self._whole
         return [*start, *entered, *handle(event, speaker, parts, scope)]
 
+    def read_delta(self, event: wire.DeltaEvent) -> Events | None:
+        """`read` for an event that continues the open block; `None` if it does anything else."""
+        speaker = self._speakers.get((event.branch, event.author))
+        (part,) = event.content.parts
+        delta = speaker.delta_of(part) if speaker is not None and event.partial else None
+        if delta is None:
+            return None
+        scope, entered = self._branches.enter(event.branch, self._tasks)
+        self._has_answered = self._has_answered or not (scope or part.thought)
+        return [*entered, delta]
+
     def answer(self, responses: list[parts_wire.FunctionResponse]) -> Events:
         """Parse the answer to a request; raises `UnrecognizedLine` if it is none."""
         events = self._requests.answer(responses)

@@ -16,6 +16,7 @@ from mobox.events import (
     Retract,
     StepEnd,
     StepStart,
+    StreamEvent,
 )
 from mobox.parsers.adk import wire
 from mobox.parsers.gemini import wire as parts_wire
@@ -49,6 +50,15 @@ class Speaker:
             events += self.content.part(part) if not self._is_known(part) else []
             self._note(part)
         return events
+
+    def delta_of(self, part: parts_wire.DeltaPart) -> StreamEvent | None:
+        """`piece` for a part that continues the open block; `None` for any other."""
+        delta = self.content.delta_of(part.text, bool(part.thought))
+        if delta is not None:
+            self._streamed.add("text")
+            if not part.thought:
+                self._pieces.append(part.text)
+        return delta
 
     def whole(self, event: wire.Event, parts: list[Part]) -> Events:
         """A complete turn."""

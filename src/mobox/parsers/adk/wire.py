@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from mobox.events import JSON
-from mobox.parsers.gemini.wire import Camel, Content, FunctionResponse
+from mobox.parsers.gemini.wire import Camel, Content, DeltaContent, Exact, FunctionResponse
 
 
 class NodeInfo(Camel):
@@ -41,6 +41,31 @@ class Event(Camel):
     output: JSON = None
     actions: Actions | None = None
     long_running_tool_ids: list[str] | None = None
+
+
+# A partial event that is one delta of text and nothing else, as most are
+
+
+class ExactNodeInfo(NodeInfo, forbid_unknown_fields=True): ...
+
+
+class ExactActions(Actions, forbid_unknown_fields=True): ...
+
+
+class DeltaEvent(Exact):
+    """What is no delta of text does not fit, nor do other keys, such as Python's spelling."""
+
+    author: str
+    partial: bool
+    content: DeltaContent
+    invocation_id: JSON
+    id: str | None = None
+    branch: str | None = None
+    model_version: str | None = None
+    usage_metadata: JSON = None
+    node_info: ExactNodeInfo | None = None
+    actions: ExactActions | None = None
+    timestamp: JSON = None
 
 
 # Input requests: the arguments of calls that ADK generates

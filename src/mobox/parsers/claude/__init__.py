@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from mobox.errors import NotShown, UnrecognizedLine
 from mobox.events import JSON, Events, Raw, Start, StreamEvent, json_text
 from mobox.events.names import IdAllocator
-from mobox.parsers import EventParser
+from mobox.parsers import EventParser, decode_as
 from mobox.parsers.claude import session_wire, wire
 from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.session import Session
@@ -174,14 +175,14 @@ class ClaudeParser(EventParser):
 
     def feed_line(self, line: bytes) -> Events:
         """Parse one line. A streaming line is decoded directly into its type, which is faster."""
-        try:
-            typed = _decode(line) if json_text.is_shallow(line) else None
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            typed = None  # `feed` parses it
+        typed = decode_as(_decode, line)
         if typed is None:
             return super().feed_line(line)
-        in_session = isinstance(typed, session_wire.StreamEvent)
-        read = self._session.read_stream_event if in_session else self._read_api
+        read: Callable[[Any], Events] = self._read_api
+        if type(typed) is wire.ContentBlockDelta:  # nine of ten lines; none concerns the plan
+            read = self._messages.content.delta
+        elif type(typed) is session_wire.StreamEvent:
+            read = self._session.read_stream_event
         return self._or_raw(read, typed, lambda: json_text.decode_json(line))
 
     def read(self, raw: JSON) -> Events:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import msgspec
@@ -15,18 +14,12 @@ from mobox.parsers.gemini import wire
 from mobox.parsers.gemini.chunks import Chunks
 from mobox.parsers.gemini.content import Content
 from mobox.parsers.gemini.interactions import Interactions
+from mobox.parsers.gemini.wire import camel, camel_key
 from mobox.parsers.values import as_object, objects_in
 
 _AUTHOR = ("author",)
 """An event of ADK has one, and the fields of a chunk beside it."""
-_LATER_WORD: Final = re.compile(r"(?<=[a-z0-9])_([a-z0-9])")
-
-
-def _camel(key: str) -> str:
-    return _LATER_WORD.sub(lambda found: found[1].upper(), key)
-
-
-PARTS: Final = tuple(map(_camel, Content.PARTS))
+PARTS: Final = tuple(map(camel_key, Content.PARTS))
 """The kinds of parts, in the API's spelling."""
 _WITHOUT_PARTS: Final = ("errorCode", "finishReason", "output", "promptFeedback", "error")
 
@@ -84,37 +77,6 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
-# Keys: Python's objects are dumped in snake_case, the API writes camelCase.
-
-_OWN_NAMES: Final = frozenset(
-    {
-        "args", "artifactDelta", "customMetadata", "output", "payload", "requestedAuthConfigs",
-        "requestedToolConfirmations", "response", "stateDelta",
-    }
-)  # fmt: skip
-"""Values from a caller or a tool: their keys are not changed."""
-_CONTAINERS: Final = (dict, list)
-
-
-def camel(value: JSON) -> JSON:
-    """`value` with the keys that are the API's in the API's spelling."""
-    if isinstance(value, list):
-        return [camel(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    spelled = {}
-    for key, inner in value.items():
-        name = _LATER_WORD.sub(_upper, key) if "_" in key else key
-        # Most values are scalars, which need no call.
-        is_apis = isinstance(inner, _CONTAINERS) and name not in _OWN_NAMES
-        spelled[name] = camel(inner) if is_apis else inner
-    return spelled
-
-
-def _upper(found: re.Match[str]) -> str:
-    return found[1].upper()
-
-
 _NAMES: Final = frozenset(
     {"candidates", "usageMetadata", "promptFeedback", "automaticFunctionCallingHistory", "error"}
 )
@@ -122,6 +84,9 @@ _NAMES: Final = frozenset(
 
 SIMPLIFIED: Final = {"function_call": "functionCall", "function_response": "functionResponse"}
 """The simplified lines that the event-mapping document plans for Gemini, and the parts they are."""
+
+
+_decode_delta: Final = msgspec.json.Decoder(wire.DeltaChunk).decode
 
 
 class _Words(msgspec.Struct):
@@ -138,6 +103,11 @@ class GeminiParser(EventParser):
         super().__init__(prefix)
         self._chunks = Chunks(self.framework, prefix)
         self._interactions = Interactions(self.framework, prefix)
+
+    def feed_line(self, line: bytes) -> Events:
+        """Parse one line. A chunk that only continues the open block is decoded into its type."""
+        events = self._feed_typed(_decode_delta, self._chunks.read_delta, line)
+        return super().feed_line(line) if events is None else events
 
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):

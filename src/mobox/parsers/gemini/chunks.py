@@ -68,6 +68,19 @@ class Chunks:
             events += self._block(chunk.prompt_feedback)
         return events + (self._report_usage() if self._step is None else [])
 
+    def read_delta(self, chunk: wire.DeltaChunk) -> Events | None:
+        """`read` for a chunk that continues the open block; `None` if it does anything else."""
+        is_next = chunk.response_id is not None and chunk.response_id != self._response
+        if self._step is None or is_next:
+            return None
+        (candidate,) = chunk.candidates
+        (part,) = candidate.content.parts
+        delta = self.content.delta_of(part.text, bool(part.thought))
+        if delta is None:
+            return None
+        self._usage = chunk.usage_metadata or self._usage
+        return [delta]
+
     def close(self) -> Events:
         """The stream ended: emit what was held back, and how it ended if that is known."""
         events = [*self.content.leave(), *self._report_usage()]
@@ -125,7 +138,8 @@ class Chunks:
 
     def _report_usage(self) -> Events:
         usage, self._usage = self._usage, None
-        return used(usage, self._last_step or f"{self._names.prefix}response", (), self._model)
+        name = self._last_step or f"{self._names.prefix}response"
+        return used(wire.camel(usage), name, (), self._model)
 
     # Results
 

@@ -219,12 +219,18 @@ class Content:
         if not words:
             return self._sign(part.thought_signature) if part.thought_signature else []
         thought = bool(part.thought)
-        if self.block is not None and self.block.thought is thought:
-            delta: Any = ThinkingDelta if thought else TextDelta
-            events: Events = [delta(id=self.block.name, scope=self._scope, delta=words)]
-        else:
-            events = [*self.leave(), self._open(words, thought)]
+        delta = self.delta_of(words, thought)
+        events = [*self.leave(), self._open(words, thought)] if delta is None else [delta]
         return events + self._sign(part.thought_signature) if part.thought_signature else events
+
+    def delta_of(self, words: str, thought: bool) -> StreamEvent | None:
+        """The delta of the open block that these words are; `None` if they are not."""
+        block = self.block
+        if block is None or block.thought is not thought or not words:
+            return None
+        if thought:
+            return ThinkingDelta(id=block.name, scope=self._scope, delta=words)
+        return TextDelta(id=block.name, scope=self._scope, delta=words)
 
     def _open(self, words: str, thought: bool) -> StreamEvent:
         name = self._next_name()

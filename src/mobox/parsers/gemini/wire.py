@@ -6,6 +6,9 @@ listed are ignored, and null is the same as absent.
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from msgspec import Struct
 
 from mobox.events import JSON, Count
@@ -13,6 +16,39 @@ from mobox.events import JSON, Count
 
 class Camel(Struct, rename="camel"):
     """Fields as the API spells them."""
+
+
+# Keys: Python's objects are dumped in snake_case, the API writes camelCase.
+
+_OWN_NAMES: Final = frozenset(
+    {
+        "args", "artifactDelta", "customMetadata", "output", "payload", "requestedAuthConfigs",
+        "requestedToolConfirmations", "response", "stateDelta",
+    }
+)  # fmt: skip
+"""Values from a caller or a tool: their keys are not changed."""
+_CONTAINERS: Final = (dict, list)
+_LATER_WORD: Final = re.compile(r"(?<=[a-z0-9])_([a-z0-9])")
+
+
+def camel_key(key: str) -> str:
+    """A key in the API's spelling."""
+    return _LATER_WORD.sub(lambda found: found[1].upper(), key)
+
+
+def camel(value: JSON) -> JSON:
+    """`value` with the keys that are the API's in the API's spelling."""
+    if isinstance(value, list):
+        return [camel(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    spelled = {}
+    for key, inner in value.items():
+        name = camel_key(key) if "_" in key else key
+        # Most values are scalars, which need no call.
+        is_apis = isinstance(inner, _CONTAINERS) and name not in _OWN_NAMES
+        spelled[name] = camel(inner) if is_apis else inner
+    return spelled
 
 
 # Chunks
@@ -195,3 +231,35 @@ class UrlMetadata(Camel):
 
 class UrlContext(Camel):
     url_metadata: list[UrlMetadata] | None = None
+
+
+# A chunk that is one delta of text and nothing else, as most are. Other keys do not fit, so neither
+# does Python's spelling of the keys: `camel` converts that before a chunk is parsed.
+
+
+class Exact(Camel, forbid_unknown_fields=True):
+    """Only these keys."""
+
+
+class DeltaPart(Exact):
+    text: str
+    thought: bool | None = None
+
+
+class DeltaContent(Exact):
+    parts: tuple[DeltaPart]
+    role: JSON = None
+
+
+class DeltaCandidate(Exact):
+    content: DeltaContent
+    index: JSON = None
+
+
+class DeltaChunk(Exact):
+    candidates: tuple[DeltaCandidate]
+    usage_metadata: JSON = None
+    model_version: str | None = None
+    response_id: str | None = None
+    create_time: JSON = None
+    sdk_http_response: JSON = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct, convert
+from msgspec import Struct, convert, json
 
 from mobox.events import JSON, Events
 from mobox.parsers import EventParser
@@ -133,6 +133,9 @@ class _Event(Struct):
     event: protocol_wire.AnyEvent
 
 
+_decode_delta = json.Decoder(protocol_wire.DeltaLine).decode
+
+
 class LangChainParser(EventParser):
     """One run of an agent that emits one of LangChain's formats."""
 
@@ -145,6 +148,11 @@ class LangChainParser(EventParser):
         self._graph = Graph(self._run)
         self._protocol = Protocol(self._run, self._graph)
         self._callbacks = Callbacks(self._run, self._graph)
+
+    def feed_line(self, line: bytes) -> Events:
+        """Parse one line. One that only continues an open block is decoded into its type."""
+        events = self._feed_typed(_decode_delta, self._protocol.read_delta, line)
+        return super().feed_line(line) if events is None else events
 
     def feed(self, raw: JSON) -> Events:
         events = super().feed(raw)

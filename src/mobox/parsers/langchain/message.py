@@ -55,7 +55,7 @@ _DELTAS: Final[dict[str, Any]] = {
 class Block:
     """A block of a message. `parts` are the deltas of a tool's input, or of a signature."""
 
-    __slots__ = ("delta_class", "ended", "id", "kind", "parts", "server")
+    __slots__ = ("ended", "id", "kind", "parts", "server")
 
     def __init__(self, name: str, kind: str) -> None:
         self.id = name
@@ -63,7 +63,6 @@ class Block:
         self.parts: list[str] = []
         self.ended = False
         self.server = False  # a call that the provider runs itself
-        self.delta_class = _DELTAS.get(kind)
 
 
 class Message:
@@ -117,6 +116,16 @@ class Message:
             events.append(_DELTAS[kind](id=block.id, scope=self.scope, delta=text))
         return events
 
+    def delta_of(self, kind: str, index: wire.Index, text: str) -> StreamEvent | None:
+        """The delta of an open block, of text or of a call's input; `None` if there is none."""
+        block = self._blocks.get((kind, index))
+        if block is None or block.ended or not text:
+            return None
+        if kind == "tool":
+            block.parts.append(text)
+        delta: StreamEvent = _DELTAS[kind](id=block.id, scope=self.scope, delta=text)
+        return delta
+
     def add_whole_text(self, kind: str, index: wire.Index, text: str) -> Events:
         """A whole answer ("text") or thought ("thinking")."""
         block, events = self.open_block(kind, index)
@@ -167,11 +176,8 @@ class Message:
 
     def add_input_delta(self, index: wire.Index, text: str) -> Events:
         """A delta of a call's input."""
-        block = self._blocks.get(("tool", index))
-        if block is None or block.ended or not text:
-            return []
-        block.parts.append(text)
-        return [ToolUseDelta(id=block.id, scope=self.scope, delta=text)]
+        delta = self.delta_of("tool", index, text)
+        return [] if delta is None else [delta]
 
     def finish_input(self, index: wire.Index, value: JSON, invalid: str | None = None) -> Events:
         """A call's input is complete; its deltas take precedence over `value`."""

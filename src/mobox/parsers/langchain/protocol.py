@@ -70,6 +70,18 @@ class Protocol:
             return self._graph.read(Part(mode, line.params.data, namespace, line.params.interrupts))
         return handle(self, line.params, namespace)
 
+    def read_delta(self, line: lines.DeltaLine) -> Events | None:
+        """`read` for a line that continues an open block; `None` if it does anything else."""
+        event, model_run = line.params.data
+        message = self._messages.get((tuple(line.params.namespace or ()), model_run.run_id))
+        if message is None or self._run.failed:  # work after an error revives the run
+            return None
+        delta = message.delta_of(_KINDS[type(event.delta)], event.index, event.delta.text)
+        if delta is None:
+            return None
+        self._run.is_graph = True
+        return [delta]
+
     # Messages
 
     def _read_messages(self, params: lines.MessagesParams, namespace: Namespace) -> Events:

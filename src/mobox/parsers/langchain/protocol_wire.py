@@ -7,10 +7,13 @@ See: langchain_protocol. On a bare chat model only the inner events come, withou
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType, field
 
 from mobox.events import JSON
 from mobox.parsers.langchain.wire import Index, Object
+from mobox.parsers.values import NoException
 
 Namespace = list[str]
 
@@ -190,6 +193,28 @@ class ModelRun(Struct, gc=False):
     """The model run of a message."""
 
     run_id: str | None = None
+
+
+# A line that is a delta of a block and nothing else, as most are
+
+
+class BlockDeltaEvent(Struct, gc=False):
+    event: Literal["content-block-delta"]  # a tagged Struct alone does not check its tag
+    index: Index
+    delta: TextDelta | ReasoningDelta | ToolCallDelta
+
+
+class DeltaParams(Struct, gc=False):
+    data: tuple[BlockDeltaEvent, ModelRun]
+    namespace: Namespace | None = None
+
+
+class DeltaLine(NoException):
+    """A simplified line, which has data, does not fit."""
+
+    method: Literal["messages"]
+    params: DeltaParams
+    data: UnsetType = UNSET
 
 
 AnyLine = Messages | Tools | Lifecycle | Values | Updates | Custom | Tasks | Checkpoints | Input

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import msgspec
+
 from mobox.errors import NotJson, UnrecognizedLine
 from mobox.events import JSON, Events, Paused, Raw, Start, json_text
 from mobox.parsers import EventParser
 from mobox.parsers.formats import Format, has_keys, kind_in, kind_starts_with
+from mobox.parsers.openai import wire
 from mobox.parsers.openai.agents import Agents
 from mobox.parsers.openai.chat import Chat
 from mobox.parsers.openai.responses import Responses
@@ -65,6 +68,11 @@ _SIMPLIFIED = {"delta": "text", "tool_call": "tool_use"}
 """The simplified lines under OpenAI's names."""
 
 
+_decode_chunk = msgspec.json.Decoder(wire.DeltaChunk).decode
+_decode_event = msgspec.json.Decoder(wire.DeltaEvent).decode
+_decode_wrapped = msgspec.json.Decoder(wire.WrappedDelta).decode
+
+
 class OpenAIParser(EventParser):
     """One run of an agent that emits OpenAI's formats."""
 
@@ -78,6 +86,19 @@ class OpenAIParser(EventParser):
         self._responses = Responses(names)
         self._agents = Agents(self.framework, names, self._responses)
         self._started = False
+
+    def feed_line(self, line: bytes) -> Events:
+        """Parse one line. One that is only a delta of the open block is decoded into its type."""
+        events: Events | None = None
+        if not self._started:
+            pass  # START comes first
+        elif b'"choices"' in line:
+            events = self._feed_typed(_decode_chunk, self._chat.read_delta, line)
+        elif self._agents.started:
+            events = self._feed_typed(_decode_wrapped, self._agents.read_delta, line)
+        else:
+            events = self._feed_typed(_decode_event, self._responses.read_delta, line)
+        return super().feed_line(line) if events is None else events
 
     def feed(self, raw: JSON) -> Events:
         if type(raw) is dict and is_exception(raw):

@@ -104,6 +104,10 @@ class Agents:
 
     # Lines
 
+    def read_delta(self, line: wire.WrappedDelta) -> Events | None:
+        """`read` for the delta of a raw event; `None` if it is something else."""
+        return self._responses[()].read_delta(line.data) if self._streams else None
+
     def _raw_response(self, raw: Object, scope: Scope) -> Events:
         self._streams = True
         return self._of(scope).read(_object(raw.get("data"), "data"))

@@ -92,6 +92,27 @@ class Chat:
             events += self.fail(chunk.error)
         return events
 
+    def read_delta(self, chunk: wire.DeltaChunk) -> Events | None:
+        """`read` for a chunk that continues the open block; `None` if it does anything else."""
+        if self._message is None or self._finish is not None or self._broken:
+            return None
+        delta = chunk.choices[0].delta
+        text, thought = delta.content, delta.reasoning_content or delta.reasoning
+        events: Events | None = None
+        if delta.tool_calls is not None:
+            (piece,) = delta.tool_calls
+            if self._open is None and not text and not thought:
+                events = self._calls.add_input(piece.index, piece.function.arguments)
+        elif self._open is not None and not (text and thought):
+            opening, name = self._open
+            if text and opening is Text:
+                events = [TextDelta(id=name, delta=text)]
+            elif thought and opening is Thinking:
+                events = [ThinkingDelta(id=name, delta=thought)]
+        if events is not None:
+            self.model = chunk.model or self.model
+        return events
+
     def fail(self, problem: JSON) -> Events:
         """The provider reports an error in place of a chunk, or within one."""
         self.break_off()

@@ -74,6 +74,14 @@ class ChatCalls:
             self.any = True
         return [*ends, *self._more(call, piece)]
 
+    def add_input(self, index: int, text: str) -> Events | None:
+        """`add` for another delta of the input of a started call; `None` if it is not that."""
+        call = self._calls.get(index)
+        if call is None or not call.started or not text:
+            return None
+        self._last = index
+        return [call.say(text)]
+
     def _more(self, call: _Call, piece: wire.CallPiece) -> Events:
         name, text = _name_and_input(piece)
         call.name = call.name or name

@@ -244,6 +244,11 @@ class Deltas:
     }
 
 
+_DELTAS: Final = {
+    kind: Deltas.EVENTS[kind] for kind in (*_TEXT_DELTAS, "response.function_call_arguments.delta")
+}
+
+
 def _given(value: dict[str, JSON] | None, name: str) -> dict[str, JSON]:
     if value is None:
         raise UnrecognizedLine(f"no {name}")
@@ -293,6 +298,11 @@ class Responses:
         if event.type not in self.EVENTS:
             raise UnrecognizedLine(event.type)
         return self.EVENTS[event.type](self, event)
+
+    def read_delta(self, event: wire.DeltaEvent) -> Events | None:
+        """`read` for a delta of text or of arguments; `None` for any other event."""
+        handle = _DELTAS.get(event.type)
+        return handle(self._deltas, event) if handle is not None else None
 
     # Responses
 

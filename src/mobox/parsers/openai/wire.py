@@ -9,12 +9,16 @@ additions of others to chat completions are known from recordings.
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType, field
 
 from mobox.events import JSON, Count, names
+from mobox.parsers.values import NoException
 
 Index = Count
 Object = dict[str, JSON]
+Silence = Literal[""] | None
 
 
 # Chat completions
@@ -70,6 +74,69 @@ class Chunk(Struct):
     prompt_filter_results: JSON = None
 
 
+class DeltaLine(NoException, kw_only=True):
+    """Base of types for lines with nothing but a delta; no other line of the Agents SDK fits."""
+
+    result: UnsetType = field(default=UNSET, name="__result__")
+    tool_call: UnsetType = UNSET
+
+
+class InputDelta(Struct):
+    arguments: str
+    name: Silence = None
+
+
+class CallDelta(Struct):
+    """A piece of a call that started before: another delta of its input."""
+
+    index: Index
+    function: InputDelta
+    id: Silence = None
+    custom: None = None
+
+
+class OneDelta(Struct):
+    """A delta of text, of a thought, or of the input of one call; fields with more do not fit."""
+
+    role: str | None = None
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    tool_calls: tuple[CallDelta] | None = None
+    refusal: Silence = None
+    reasoning_details: None = None
+    function_call: None = None
+    annotations: None = None
+    images: None = None
+    audio: None = None
+    executed_tools: None = None
+
+
+class DeltaChoice(Struct):
+    delta: OneDelta
+    index: Literal[0] | None = None
+    text: str | None = None
+    message: None = None
+    finish_reason: None = None
+
+
+class DeltaChunk(DeltaLine):
+    """A chunk with one choice and nothing beside it, as most are."""
+
+    choices: tuple[DeltaChoice]
+    id: str | None = None
+    model: str | None = None
+    service_tier: str | None = None
+    usage: None = None
+    x_groq: None = None
+    error: None = None
+    citations: None = None
+    search_results: None = None
+    web_search: None = None
+    prompt_filter_results: None = None
+    type: UnsetType = UNSET
+
+
 class ExecutedTool(Struct):
     """A tool that the provider ran within a completion."""
 
@@ -121,6 +188,31 @@ class Event(Struct):
     error: JSON = None
     message: str | None = None
     code: JSON = None
+
+
+class DeltaEvent(Event, kw_only=True):
+    """An event with nothing but a delta, as most are; one with more content does not fit."""
+
+    delta: str
+    response: None = None
+    item: None = None
+    part: None = None
+    text: None = None
+    refusal: None = None
+    annotation: None = None
+    error: None = None
+    message: None = None
+    exception: UnsetType = field(default=UNSET, name="_exception")
+    long_exception: UnsetType = field(default=UNSET, name="__exception__")
+    result: UnsetType = field(default=UNSET, name="__result__")
+    tool_call: UnsetType = UNSET
+
+
+class WrappedDelta(DeltaLine):
+    """Such an event as the Agents SDK wraps it."""
+
+    type: Literal["raw_response_event"]
+    data: DeltaEvent
 
 
 class Item(Struct):
