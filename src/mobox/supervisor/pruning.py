@@ -54,11 +54,19 @@ async def _delete(
     """Delete the chats that are still idle; also if interrupted, nothing of them is left."""
     states, stderr = StateFolders(data / "state"), StderrFolder(data / "logs")
     gone: list[IdleChat] = []
+
+    async def delete(chat: IdleChat) -> None:
+        if await storage.delete_idle(chat, since):
+            gone.append(chat)
+            await asyncio.to_thread(states.delete, chat.owner, chat.id)
+
     try:
         for chat in idle:
-            if await storage.delete_idle(chat, since):
-                gone.append(chat)
-                await asyncio.to_thread(states.delete, chat.owner, chat.id)
+            deleting = asyncio.create_task(delete(chat))
+            try:
+                await asyncio.shield(deleting)
+            finally:  # if cancelled: the transaction may have been committed already
+                await asyncio.wait([deleting])
     finally:
         await asyncio.to_thread(stderr.delete, _runs_of(gone))
     return gone
