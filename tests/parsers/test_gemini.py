@@ -35,8 +35,8 @@ from mobox.events import (
     Usage,
 )
 from mobox.parsers import get_parser
+from mobox.parsers.gemini import Chunks
 from mobox.parsers.gemini.calls import PartialArguments
-from mobox.parsers.gemini.chunks import Chunks
 from mobox.parsers.gemini.wire import PartialArg
 from support.slow_path import takes_the_short_way
 

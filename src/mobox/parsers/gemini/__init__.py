@@ -5,17 +5,202 @@ from __future__ import annotations
 from typing import Final
 
 import msgspec
+from msgspec import convert
 
 from mobox.errors import UnrecognizedLine
-from mobox.events import JSON, Events, TextDelta
+from mobox.events import (
+    JSON,
+    Done,
+    DoneReason,
+    Error,
+    Events,
+    Outcome,
+    Raw,
+    Start,
+    Status,
+    StepEnd,
+    StepStart,
+    TextDelta,
+    ToolResult,
+)
+from mobox.events.names import IdAllocator
 from mobox.parsers import EventParser
 from mobox.parsers.formats import Format, has_keys, kind_in, kind_starts_with
 from mobox.parsers.gemini import wire
-from mobox.parsers.gemini.chunks import Chunks
+from mobox.parsers.gemini.calls import VENDOR, OpenCalls, reason_of, used
 from mobox.parsers.gemini.content import Content
 from mobox.parsers.gemini.interactions import Interactions
 from mobox.parsers.gemini.wire import camel, camel_key
 from mobox.parsers.values import as_object, objects_in
+
+# Parses the stream of generate_content: answers, one after the other, in chunks.
+#
+# Rule 1: an answer is a turn of the loop (STEP), from its first chunk to its finish reason. If the
+#         SDK runs the functions itself, several answers come in one stream.
+# Rule 2: every chunk has the usage so far: only the last of an answer is emitted.
+# Rule 3: results of functions that the SDK ran come only in the history that later chunks repeat,
+#         and without ids: the last result is that of the last call of its name.
+# Rule 4: the finish reason is STOP even if functions are called: a function without a result is for
+#         the caller to run.
+# Rule 5: the first candidate is the answer; others are kept as RAW.
+
+
+class Chunks:
+    """The answers of one stream."""
+
+    def __init__(self, framework: str, prefix: str = "") -> None:
+        self._names = IdAllocator(prefix)
+        self._calls = OpenCalls(self._names)
+        self.content = Content(self._calls)
+        self._framework = framework
+        self._started = False
+        self._step: str | None = None
+        self._last_step: str | None = None
+        self._steps = 0
+        self._model: str | None = None
+        self._finish: str | None = None
+        self._blocked = False
+        self._response: str | None = None  # the API's own id of the current answer
+        self._usage: JSON = None  # the last of this answer, not emitted yet
+
+    def read(self, chunk: wire.Chunk) -> Events:
+        candidates = [convert(raw, wire.Candidate) for raw in chunk.candidates or ()]
+        if chunk.error is not None:
+            return [*self._start(chunk), _error(chunk.error)]
+        answer = candidates[0] if candidates else wire.Candidate()
+        events = [*self._start(chunk), *self._history(chunk)]
+        if self._begins(answer, chunk):
+            events += self._begin(chunk)
+        self._usage = chunk.usage_metadata or self._usage
+        events += self._answer(answer)
+        others = (chunk.candidates or [])[1:]
+        events += [Raw(raw=other, source="another candidate") for other in others]
+        if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
+            events += self._block(chunk.prompt_feedback)
+        return events + (self._report_usage() if self._step is None else [])
+
+    def read_delta(self, chunk: wire.DeltaChunk) -> Events | None:
+        """`read` for a chunk that continues the open block; `None` if it does anything else."""
+        is_next = chunk.response_id is not None and chunk.response_id != self._response
+        if self._step is None or is_next:
+            return None
+        (candidate,) = chunk.candidates
+        (part,) = candidate.content.parts
+        delta = self.content.delta_of(part.text, bool(part.thought))
+        if delta is None:
+            return None
+        self._usage = chunk.usage_metadata or self._usage
+        return [delta]
+
+    def close(self) -> Events:
+        """The stream ended: emit what was held back, and how it ended if that is known."""
+        events = [*self.content.leave(), *self._report_usage()]
+        if self._step is not None:
+            return events
+        # The model continued without the results of calls that the provider ran.
+        unanswered = [ToolResult(id=call, status="unknown") for call in self._calls.server]
+        return [*events, *unanswered, *self._done()]
+
+    # The current answer
+
+    def _start(self, chunk: wire.Chunk) -> Events:
+        started, self._started = self._started, True
+        return [] if started else [Start(framework=self._framework, model=chunk.model_version)]
+
+    def _begins(self, answer: wire.Candidate, chunk: wire.Chunk) -> bool:
+        if self._step is not None:
+            return chunk.response_id not in (None, self._response)
+        has_parts = answer.content is not None and any(answer.content.parts or ())
+        return self._steps == 0 or (has_parts or answer.finish_reason is not None)
+
+    def _begin(self, chunk: wire.Chunk) -> Events:
+        before = self._leave("interrupted") if self._step is not None else []
+        self._steps += 1
+        self._response, self._model = chunk.response_id, chunk.model_version
+        self._step = self._last_step = self._names.unique(self._response, "response")
+        self.content.begin(self._step)
+        self._usage, self._finish, self._blocked = None, None, False
+        return [*before, StepStart(id=self._step, kind="turn", number=self._steps)]
+
+    def _answer(self, answer: wire.Candidate) -> Events:
+        parts = answer.content.parts if answer.content is not None else None
+        events = [*self.content.read(parts), *self.content.cite(answer)]
+        if answer.finish_message:
+            events.append(Status(message=answer.finish_message, kind="notice"))
+        if answer.finish_reason is None:
+            return events
+        self._finish = answer.finish_reason
+        if reason_of(self._finish) == "error":
+            message = answer.finish_message or f"The model stopped: {self._finish}"
+            events.append(Error(message=message, code=self._finish))
+        return events + self._leave("ok", answer)
+
+    def _leave(self, status: Outcome, answer: wire.Candidate | None = None) -> Events:
+        events = [*self.content.leave(), *self._report_usage()]
+        step, self._step = self._step, None
+        about = _about(answer) if answer is not None else None
+        return [*events, StepEnd(id=step, status=status, reason=self._finish, provider=about)]
+
+    def _block(self, feedback: wire.PromptFeedback) -> Events:
+        self._finish, self._blocked = feedback.block_reason, True
+        why = feedback.block_reason_message or feedback.block_reason
+        notice = Status(message=f"The prompt was blocked: {why}", kind="notice")
+        return [notice, *(self._leave("ok") if self._step is not None else [])]
+
+    def _report_usage(self) -> Events:
+        usage, self._usage = self._usage, None
+        name = self._last_step or f"{self._names.prefix}response"
+        return used(wire.camel(usage), name, (), self._model)
+
+    # Results
+
+    def _history(self, chunk: wire.Chunk) -> Events:
+        """The results of calls that the SDK ran, in the order of the calls."""
+        if not self._calls.functions or not chunk.automatic_function_calling_history:
+            return []
+        parts = [
+            convert(part, wire.Part)
+            for content in chunk.automatic_function_calling_history
+            for part in content.parts or ()
+        ]
+        results: Events = []
+        for part in reversed(parts):
+            response = part.function_response
+            if response is not None and self._awaits(response):
+                results = self.content.respond(response, last=True) + results
+        return results
+
+    def _awaits(self, response: wire.FunctionResponse) -> bool:
+        functions = self._calls.functions
+        if response.id:
+            return response.id in functions
+        return any(self._calls.name_of(call) == response.name for call in functions)
+
+    def _done(self) -> Events:
+        if self._finish is None:
+            return []
+        reason: DoneReason = reason_of(self._finish) or "stop"
+        if self._blocked:
+            reason = "content_filter"
+        elif reason == "stop" and self._calls.functions:
+            reason = "tool"
+        return [Done(reason=reason, native=self._finish)]
+
+
+def _error(body: wire.ErrorBody) -> Error:
+    code = body.status or (str(body.code) if body.code is not None else None)
+    return Error(message=body.message or code or "The API answered with an error.", code=code)
+
+
+def _about(answer: wire.Candidate) -> dict[str, JSON] | None:
+    """Metadata of an answer that no event has a field for."""
+    grounding = dict(answer.grounding_metadata or {})
+    for key in ("groundingChunks", "groundingSupports"):
+        grounding.pop(key, None)
+    about = {"safetyRatings": answer.safety_ratings, "groundingMetadata": grounding}
+    kept = {name: value for name, value in about.items() if value}
+    return {VENDOR: kept} if kept else None
+
 
 _AUTHOR = ("author",)
 """An event of ADK has one, and the fields of a chunk beside it."""
@@ -24,7 +209,7 @@ PARTS: Final = tuple(map(camel_key, Content.PARTS))
 _WITHOUT_PARTS: Final = ("errorCode", "finishReason", "output", "promptFeedback", "error")
 
 
-def _error(line: JSON) -> float:
+def _error_shape(line: JSON) -> float:
     error = line.get("error") if isinstance(line, dict) else None
     return 0.6 if isinstance(error, dict) and error.keys() >= {"code", "status"} else 0.0
 
@@ -55,7 +240,7 @@ FORMATS: tuple[Format, ...] = (
             has_keys("usage_metadata", "model_version", without=_AUTHOR, confidence=0.9),
             has_keys("automaticFunctionCallingHistory"),
             has_keys("automatic_function_calling_history"),
-            _error,
+            _error_shape,
         ),
         kind=_chunk_kind,
         known=tuple(f"chunk: {part}" for part in PARTS),

@@ -24,7 +24,6 @@ from mobox.storage.log import RawLine, Run, RunId
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
 from mobox.storage.read_slots import Effort, ReadSlots, Searches
 from mobox.storage.sqlite import keys as api_keys
-from mobox.storage.sqlite import messages as chat_messages
 from mobox.storage.sqlite import reads, retention, turns
 from mobox.storage.sqlite.appends import start_next_attempt
 from mobox.storage.sqlite.database import (
@@ -241,7 +240,7 @@ class SqliteStorage(Following):
     ) -> tuple[Chat, MessagePage]:
         """Does not wait until folds are stored: a lost one is made again."""
         values = owner, chat_id, before, limit
-        read = self._read_in_slot("much", lambda c: chat_messages.read_page(c, *values))
+        read = self._read_in_slot("much", lambda c: reads.read_page(c, *values))
         chat, page, folds = await read
         for made in folds:
             self._keep(made).add_done_callback(lambda kept: kept.cancelled() or kept.exception())
@@ -250,7 +249,7 @@ class SqliteStorage(Following):
     async def _catch_up(self, owner: str) -> None:
         """Store the folds of messages that were never read; skips those the database rejects."""
         after = 0
-        find = partial(chat_messages.folds_behind, owner=owner)
+        find = partial(reads.folds_behind, owner=owner)
         while made := await self._read_in_slot("much", partial(find, after=after)):
             kept = await asyncio.gather(*map(self._keep, made), return_exceptions=True)
             for outcome in kept:
@@ -259,7 +258,7 @@ class SqliteStorage(Following):
             after = made[-1].message
 
     def _keep(self, made: Fold) -> asyncio.Future[None]:
-        return self._writer.submit(partial(chat_messages.store_fold, made=made))
+        return self._writer.submit(partial(reads.store_fold, made=made))
 
     chat = _snapshot(reads.chat)
     rename = _change(turns.rename_chat)
