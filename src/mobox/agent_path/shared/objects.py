@@ -77,7 +77,8 @@ class Objects:
         for key, inner in list(value.items()):
             if key == "messages" and isinstance(inner, (list, tuple)):
                 inner = [each for each in inner if self._is_new(each)]
-            fields[str(key)] = self.describe(inner, above)
+            # Most values are texts, which need no call.
+            fields[str(key)] = inner if type(inner) is str else self.describe(inner, above)
         return fields
 
     def _is_new(self, message: Any) -> bool:
