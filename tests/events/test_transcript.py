@@ -584,3 +584,7 @@ def test_a_run_that_ended_has_nothing_open(log: list[LogEntry]) -> None:
         blocks = [p for p in message.parts if isinstance(p, TextPart | ThinkingPart | ToolPart)]
         assert all(part.ended for part in blocks)
         assert [p for p in message.parts if isinstance(p, ProcessingPart) and not p.ended] == []
+
+
+def test_result_without_usage_makes_no_usage_part() -> None:
+    assert not any(isinstance(part, UsagePart) for part in untimed(Result(text="The answer.")))
