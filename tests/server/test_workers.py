@@ -127,7 +127,9 @@ async def test_a_worker_that_dies_or_ends_leaves_no_run_without_an_end(tmp_path:
                 tasks.create_task(readers[1].say(client, "count"))
                 await readers[1].has_seen(1)
                 second.signal(signal.SIGTERM)
-                assert (second.wait(), second.warnings) == (0, [])
+                assert second.wait() == 0
+                # The server or this worker, whichever comes first, ends the run of the other.
+                assert [line for line in second.warnings if "ending it as lost" not in line] == []
     assert [reader.has_ended for reader in readers] == [True, True]
     assert agent_processes(data) == []
     kept = await stored(data)
