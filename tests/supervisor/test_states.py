@@ -45,7 +45,6 @@ from supervisor.stage import (
     approved,
     error_of,
     reason_of,
-    run,
     staged,
     submit,
     text_of,
@@ -156,12 +155,9 @@ async def until_it_is(state: State, steps: Steps) -> None:
     await until(lambda: bool(steps) and after(*steps[-1]) is state)
 
 
-def test_a_run_without_a_pause(tmp_path: Path, steps: Steps) -> None:
-    async def scenario() -> None:
-        async with staged(tmp_path, agent("it")(lambda: "hi")) as stage:
-            await stage.until_it_ends(await stage.begin())
-
-    run(scenario())
+async def test_a_run_without_a_pause(tmp_path: Path, steps: Steps) -> None:
+    async with staged(tmp_path, agent("it")(lambda: "hi")) as stage:
+        await stage.until_it_ends(await stage.begin())
     assert steps == [(S.STARTING, T.LAUNCHED), (S.RUNNING, T.END), (S.ENDING, T.ENDED)]
 
 
@@ -177,14 +173,13 @@ def asker() -> Agent:
     return asks
 
 
-def test_an_answer_while_the_process_waits(tmp_path: Path, steps: Steps, asker: Agent) -> None:
-    async def scenario() -> None:
-        async with staged(tmp_path, asker) as stage:
-            begun = await stage.begin()
-            await stage.until_it_waits(begun)
-            assert text_of(await stage.answered(begun)) == "approved"
-
-    run(scenario())
+async def test_an_answer_while_the_process_waits(
+    tmp_path: Path, steps: Steps, asker: Agent
+) -> None:
+    async with staged(tmp_path, asker) as stage:
+        begun = await stage.begin()
+        await stage.until_it_waits(begun)
+        assert text_of(await stage.answered(begun)) == "approved"
     assert steps == [
         (S.STARTING, T.LAUNCHED),
         (S.RUNNING, T.PAUSED),
@@ -195,23 +190,20 @@ def test_an_answer_while_the_process_waits(tmp_path: Path, steps: Steps, asker: 
     ]
 
 
-def test_an_answer_that_cannot_be_stored_leaves_the_run_waiting(
+async def test_an_answer_that_cannot_be_stored_leaves_the_run_waiting(
     tmp_path: Path, steps: Steps, asker: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fails(*_: Any) -> None:
         raise StorageError("the disk is full")
 
-    async def scenario() -> None:
-        async with staged(tmp_path, asker) as stage:
-            begun = await stage.begin()
-            await stage.until_it_waits(begun)
-            with monkeypatch.context() as patched:
-                patched.setattr(stage.store, "append", fails)
-                with pytest.raises(StorageError):
-                    await stage.supervisor.answer("ann", begun.id, approved())
-            assert text_of(await stage.answered(begun)) == "approved"
-
-    run(scenario())
+    async with staged(tmp_path, asker) as stage:
+        begun = await stage.begin()
+        await stage.until_it_waits(begun)
+        with monkeypatch.context() as patched:
+            patched.setattr(stage.store, "append", fails)
+            with pytest.raises(StorageError):
+                await stage.supervisor.answer("ann", begun.id, approved())
+        assert text_of(await stage.answered(begun)) == "approved"
     answered = [(S.WAITING, T.ANSWER), (S.ANSWERING, T.ANSWERED)]
     assert steps[2:] == [
         *answered,
@@ -222,18 +214,15 @@ def test_an_answer_that_cannot_be_stored_leaves_the_run_waiting(
     ]
 
 
-def test_an_answer_after_the_process_was_released(
+async def test_an_answer_after_the_process_was_released(
     tmp_path: Path, steps: Steps, asker: Agent
 ) -> None:
-    async def scenario() -> None:
-        async with staged(tmp_path, asker, limits=IMPATIENT) as stage:
-            begun = await stage.begin()
-            await stage.until_it_waits(begun)
-            await stage.until_nothing_runs()
-            await stage.supervisor.answer("ann", begun.id, approved())
-            assert text_of(await stage.until_it_ends(begun)) == "approved"
-
-    run(scenario())
+    async with staged(tmp_path, asker, limits=IMPATIENT) as stage:
+        begun = await stage.begin()
+        await stage.until_it_waits(begun)
+        await stage.until_nothing_runs()
+        await stage.supervisor.answer("ann", begun.id, approved())
+        assert text_of(await stage.until_it_ends(begun)) == "approved"
     assert steps == [
         (S.STARTING, T.LAUNCHED),
         (S.RUNNING, T.PAUSED),
@@ -245,7 +234,7 @@ def test_an_answer_after_the_process_was_released(
     ]
 
 
-def test_a_stop_of_a_process_that_is_being_released(tmp_path: Path, steps: Steps) -> None:
+async def test_a_stop_of_a_process_that_is_being_released(tmp_path: Path, steps: Steps) -> None:
     code = """
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         try:
@@ -255,17 +244,13 @@ def test_a_stop_of_a_process_that_is_being_released(tmp_path: Path, steps: Steps
             wait_for("nothing")
     """
     lingerer = write_agent(tmp_path / "lingerer", code)
-
-    async def scenario() -> None:
-        async with staged(tmp_path, lingerer, limits=IMPATIENT) as stage:
-            begun = await stage.begin()
-            await until_it_is(S.RELEASING, steps)
-            await stage.supervisor.stop("ann", begun.id)
-            await until_it_is(S.DRAINING, steps)
-            events = await stage.until_it_ends(begun)
-            assert (reason_of(events), text_of(events)) == ("cancelled", "")
-
-    run(scenario())
+    async with staged(tmp_path, lingerer, limits=IMPATIENT) as stage:
+        begun = await stage.begin()
+        await until_it_is(S.RELEASING, steps)
+        await stage.supervisor.stop("ann", begun.id)
+        await until_it_is(S.DRAINING, steps)
+        events = await stage.until_it_ends(begun)
+        assert (reason_of(events), text_of(events)) == ("cancelled", "")
     assert steps[2:] == [
         (S.WAITING, T.RELEASE),
         (S.RELEASING, T.STOP),
@@ -274,20 +259,16 @@ def test_a_stop_of_a_process_that_is_being_released(tmp_path: Path, steps: Steps
     ]
 
 
-def test_output_beyond_the_limit(tmp_path: Path, steps: Steps) -> None:
+async def test_output_beyond_the_limit(tmp_path: Path, steps: Steps) -> None:
     code = 'emit_text("x" * 3000); wait_for("nothing")'
     talker = write_agent(tmp_path / "talker", code, "limits: {output: 1000}")
-
-    async def scenario() -> None:
-        async with staged(tmp_path, talker) as stage:
-            events = await stage.until_it_ends(await stage.begin())
-            assert error_of(events).code == "output_limit"
-
-    run(scenario())
+    async with staged(tmp_path, talker) as stage:
+        events = await stage.until_it_ends(await stage.begin())
+        assert error_of(events).code == "output_limit"
     assert steps[1:] == [(S.RUNNING, T.OUTPUT_LIMIT), (S.DRAINING, T.END), (S.ENDING, T.ENDED)]
 
 
-def test_a_process_that_exits_without_reading_an_answer(tmp_path: Path, steps: Steps) -> None:
+async def test_a_process_that_exits_without_reading_an_answer(tmp_path: Path, steps: Steps) -> None:
     code = """
         if not read_turn().answers:
             emit_input_request(id="r1")
@@ -295,16 +276,12 @@ def test_a_process_that_exits_without_reading_an_answer(tmp_path: Path, steps: S
             wait_for("answered")
     """
     silent = write_agent(tmp_path / "silent", code)
-
-    async def scenario() -> None:
-        async with staged(tmp_path, silent) as stage:
-            begun = await stage.begin()
-            await stage.until_it_waits(begun)
-            await stage.supervisor.answer("ann", begun.id, approved())
-            (stage.state / "answered").touch()
-            await stage.until_it_ends(begun)
-
-    run(scenario())
+    async with staged(tmp_path, silent) as stage:
+        begun = await stage.begin()
+        await stage.until_it_waits(begun)
+        await stage.supervisor.answer("ann", begun.id, approved())
+        (stage.state / "answered").touch()
+        await stage.until_it_ends(begun)
     assert steps[-4:] == [
         (S.RUNNING, T.RESTART),
         (S.STARTING, T.LAUNCHED),
@@ -313,20 +290,16 @@ def test_a_process_that_exits_without_reading_an_answer(tmp_path: Path, steps: S
     ]
 
 
-def test_an_agent_that_cannot_be_started(tmp_path: Path, steps: Steps) -> None:
+async def test_an_agent_that_cannot_be_started(tmp_path: Path, steps: Steps) -> None:
     missing = write_agent(tmp_path / "it", "")
     shutil.rmtree(missing.folder)
-
-    async def scenario() -> None:
-        async with staged(tmp_path, missing) as stage:
-            events = await stage.until_it_ends(await stage.begin())
-            assert error_of(events).code == "agent_start"
-
-    run(scenario())
+    async with staged(tmp_path, missing) as stage:
+        events = await stage.until_it_ends(await stage.begin())
+        assert error_of(events).code == "agent_start"
     assert steps == [(S.STARTING, T.STOP), (S.STOPPING, T.END), (S.ENDING, T.ENDED)]
 
 
-def test_a_stop_before_the_history_is_read(
+async def test_a_stop_before_the_history_is_read(
     tmp_path: Path, steps: Steps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reading = asyncio.Event()
@@ -336,31 +309,24 @@ def test_a_stop_before_the_history_is_read(
         await asyncio.Future()
 
     monkeypatch.setattr(attempt_module, "turn_for", never)
-
-    async def scenario() -> None:
-        async with staged(tmp_path, agent("it")(lambda: "hi")) as stage:
-            begun = await stage.begin()
-            await reading.wait()
-            await stage.supervisor.stop("ann", begun.id)
-            assert reason_of(await stage.until_it_ends(begun)) == "cancelled"
-
-    run(scenario())
+    async with staged(tmp_path, agent("it")(lambda: "hi")) as stage:
+        begun = await stage.begin()
+        await reading.wait()
+        await stage.supervisor.stop("ann", begun.id)
+        assert reason_of(await stage.until_it_ends(begun)) == "cancelled"
     assert steps == [(S.STARTING, T.STOP), (S.STOPPING, T.END), (S.ENDING, T.ENDED)]
 
 
-def test_a_stop_while_the_end_is_stored_comes_too_late(
+async def test_a_stop_while_the_end_is_stored_comes_too_late(
     tmp_path: Path, steps: Steps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def scenario() -> None:
-        async with staged(tmp_path, agent("it")(lambda: "hi")) as stage:
-            may_end = hold_the_end(stage.store, monkeypatch)
-            begun = await stage.begin()
-            await until_it_is(S.ENDING, steps)
-            await stage.supervisor.stop("ann", begun.id)
-            may_end.set()
-            assert reason_of(await stage.until_it_ends(begun)) == "stop"
-
-    run(scenario())
+    async with staged(tmp_path, agent("it")(lambda: "hi")) as stage:
+        may_end = hold_the_end(stage.store, monkeypatch)
+        begun = await stage.begin()
+        await until_it_is(S.ENDING, steps)
+        await stage.supervisor.stop("ann", begun.id)
+        may_end.set()
+        assert reason_of(await stage.until_it_ends(begun)) == "stop"
     assert steps[1:] == [(S.RUNNING, T.END), (S.ENDING, T.ENDED)]
 
 
@@ -377,23 +343,19 @@ def hold_the_end(store: Storage, monkeypatch: pytest.MonkeyPatch) -> asyncio.Eve
     return may_end
 
 
-def test_a_run_that_is_lost(tmp_path: Path, steps: Steps) -> None:
+async def test_a_run_that_is_lost(tmp_path: Path, steps: Steps) -> None:
     code = 'emit_text("a"); wait_for("go"); emit_text("b"); emit_done()'
     slow = write_agent(tmp_path / "slow", code)
-
-    async def scenario() -> None:
-        async with staged(tmp_path, slow, limits=QUIET) as stage:
-            begun = await stage.begin()
-            await until_it_is(S.RUNNING, steps)
-            await stage.store.delete("ann", begun.chat_id)
-            (stage.state / "go").touch()
-            await stage.until_nothing_runs()
-
-    run(scenario())
+    async with staged(tmp_path, slow, limits=QUIET) as stage:
+        begun = await stage.begin()
+        await until_it_is(S.RUNNING, steps)
+        await stage.store.delete("ann", begun.chat_id)
+        (stage.state / "go").touch()
+        await stage.until_nothing_runs()
     assert steps == [(S.STARTING, T.LAUNCHED), (S.RUNNING, T.LOST)]
 
 
-def test_an_illegal_transition_ends_the_run_as_an_internal_error(
+async def test_an_illegal_transition_ends_the_run_as_an_internal_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def without_end(state: State, trigger: Trigger) -> State:
@@ -402,14 +364,10 @@ def test_an_illegal_transition_ends_the_run_as_an_internal_error(
         return after(state, trigger)
 
     monkeypatch.setattr(attempt_module, "after", without_end)
-
-    async def scenario() -> None:
-        async with staged(tmp_path, agent("it")(lambda: "hi")) as stage:
-            events = await stage.until_it_ends(await stage.begin())
-            assert (reason_of(events), error_of(events).code) == ("error", "internal")
-            await stage.until_nothing_runs()
-
-    run(scenario())
+    async with staged(tmp_path, agent("it")(lambda: "hi")) as stage:
+        events = await stage.until_it_ends(await stage.begin())
+        assert (reason_of(events), error_of(events).code) == ("error", "internal")
+        await stage.until_nothing_runs()
     assert "an attempt that is running cannot take the trigger 'end'" in caplog.text
 
 
@@ -443,7 +401,7 @@ def delay_appends(store: Storage, random: Random, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_no_order_of_requests_is_illegal(
+async def test_no_order_of_requests_is_illegal(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     random = Random(seed)
@@ -472,17 +430,13 @@ def test_no_order_of_requests_is_illegal(
                         await stage.supervisor.answer("ann", chosen.id, answer)
 
     asker = replace(asks_thrice, limits=AgentLimits(output=random.choice([300, 10_000])))
-
-    async def scenario() -> None:
-        async with staged(tmp_path, asker, limits=limits) as stage:
-            delay_appends(stage.store, random, monkeypatch)
-            runs = [await stage.begin(submit(chat_id="a"))]
-            await asyncio.gather(*(act(stage, runs) for _ in range(4)))
-            await stage.supervisor.close()
-            for each in runs:
-                with suppress(NotFoundError):
-                    assert (await stage.store.run("ann", each.id)).status in ("waiting", "done")
-                    legal_log(await stage.events(each))
-
-    run(scenario())
+    async with staged(tmp_path, asker, limits=limits) as stage:
+        delay_appends(stage.store, random, monkeypatch)
+        runs = [await stage.begin(submit(chat_id="a"))]
+        await asyncio.gather(*(act(stage, runs) for _ in range(4)))
+        await stage.supervisor.close()
+        for each in runs:
+            with suppress(NotFoundError):
+                assert (await stage.store.run("ann", each.id)).status in ("waiting", "done")
+                legal_log(await stage.events(each))
     assert IllegalTransition.__name__ not in caplog.text
