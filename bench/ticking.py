@@ -89,11 +89,11 @@ class TickingExecution:
         return True
 
     @property
-    def heard(self) -> bool:
+    def has_all_answers(self) -> bool:
         """It was told nothing."""
         return True
 
-    def tell(self, frontend: Frontend) -> None:
+    def set_frontend(self, frontend: Frontend) -> None:
         """It has no use for pages."""
 
     async def stop(self) -> Outcome:

@@ -97,7 +97,7 @@ class Turn(control.Turn):
         self._open: dict[str, tuple[Question, Then | None]] = {}
         self._answered: list[Question | None] = []  # `None`: not requested in this execution
         self._resume: JSON = None
-        self.when_heard: Callable[[], None] = lambda: None
+        self.when_answers_read: Callable[[], None] = lambda: None
         """Called when all input requests are answered, and the function has the answers."""
 
     @property
@@ -207,14 +207,14 @@ class Turn(control.Turn):
             self._emit(paused(*names, resume=self._resume))
 
     @property
-    def heard(self) -> bool:
+    def has_all_answers(self) -> bool:
         """Whether all input requests are answered, and the function has the answers."""
         taken = (question is not None and question.is_taken for question in self._answered)
         return not self._open and all(taken)
 
     def _see_taken(self) -> None:
-        if self.heard:
-            self.when_heard()
+        if self.has_all_answers:
+            self.when_answers_read()
 
     # Called by the execution
 

@@ -93,7 +93,7 @@ class CallableExecution:
         self._last: object = None
         self._last_line = b""
         self._turn = Turn(turn, state, self._emit_directly)
-        self._turn.when_heard = self._forget_pause
+        self._turn.when_answers_read = self._forget_pause
         loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[Outcome] = loop.create_future()
         self._hurry: asyncio.Future[None] = loop.create_future()
@@ -120,11 +120,11 @@ class CallableExecution:
         return True
 
     @property
-    def heard(self) -> bool:
+    def has_all_answers(self) -> bool:
         """Whether the function has received all answers."""
-        return self._turn.heard
+        return self._turn.has_all_answers
 
-    def tell(self, frontend: Frontend) -> None:
+    def set_frontend(self, frontend: Frontend) -> None:
         """Pass the frontend state that came with an answer."""
         self._turn.see_frontend(frontend)
 
@@ -164,7 +164,7 @@ class CallableExecution:
         except SystemExit as left:  # it would end the event loop too
             if left.code:
                 raise AgentError(f"the agent exited: {left.code}") from left
-        if self._last == "input_request" and not self._turn.heard:
+        if self._last == "input_request" and not self._turn.has_all_answers:
             self._turn.pause()  # the answer goes to the next execution
         elif agent.framework == "emitted" and self._last not in _ENDINGS:
             self._output.add(self._line(done()))

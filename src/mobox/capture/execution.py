@@ -69,10 +69,10 @@ class Execution(Protocol):
         """Whether it has read its turn, even without output."""
 
     @property
-    def heard(self) -> bool:
+    def has_all_answers(self) -> bool:
         """Whether it has certainly received all answers, even without output since."""
 
-    def tell(self, frontend: Frontend) -> None:
+    def set_frontend(self, frontend: Frontend) -> None:
         """Pass the frontend state that came with an answer."""
 
     async def stop(self) -> Outcome:

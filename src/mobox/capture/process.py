@@ -124,11 +124,11 @@ class ProcessExecution:
         return not self._stdin.is_unread
 
     @property
-    def heard(self) -> bool:
+    def has_all_answers(self) -> bool:
         """Never certain: an answer in its stdin may not have been read."""
         return False
 
-    def tell(self, frontend: Frontend) -> None:
+    def set_frontend(self, frontend: Frontend) -> None:
         """Send the frontend state that came with an answer."""
         self._send_message("frontend", frontend)
 

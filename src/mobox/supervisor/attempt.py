@@ -129,7 +129,7 @@ class Attempt:
         requests.check(replies)
         stored = await self._writer.write(*requests.events_of(replies))
         if frontend is not None:
-            self._execution.tell(frontend)
+            self._execution.set_frontend(frontend)
         for event, answer in replies:
             self._execution.answer(event.id or "", answer)
         return stored
@@ -331,7 +331,7 @@ class Attempt:
 
     def _has_ignored_answer(self) -> bool:
         assert self._execution is not None
-        return self._writer.has_unread_answer and not self._execution.heard
+        return self._writer.has_unread_answer and not self._execution.has_all_answers
 
     def _done(self, outcome: Outcome) -> Done | None:
         if self._termination is not None:

@@ -6,7 +6,7 @@ Rule 2: its running runs end as `lost`, once: when their leases have expired, th
         process takes them over. An attempt that is still alive after that cannot append any more
         (its epoch is old), and its own process ends it.
 Rule 3: a waiting run needs no process. It stays `waiting`, and any process takes the answer.
-Rule 4: polling goes on after every failure.
+Rule 4: polling continues after every failure.
 """
 
 from __future__ import annotations
