@@ -1,0 +1,12 @@
+"""The clients of the table, in its order; each has a document, a page and a module of tests."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from guides.cells import Client
+from guides.use_chat import USE_CHAT_6, USE_CHAT_7
+
+__all__ = ["CLIENTS"]
+
+CLIENTS: Final[tuple[Client, ...]] = (USE_CHAT_6, USE_CHAT_7)
