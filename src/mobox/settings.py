@@ -243,6 +243,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_streams: Annotated[
         int, Setting("open streams and sockets of one owner, with authentication", _count)
     ] = 20
+    when_running: Annotated[
+        Literal["auto", "interrupt", "reject"],
+        Setting(
+            "a message during a run: interrupt the run, reject the message, or auto (interrupt a"
+            " run that its clients have left)",
+            _one_of("auto", "interrupt", "reject"),
+        ),
+    ] = "auto"
     hold: Annotated[
         float, Setting("seconds that a waiting agent's process is kept alive", _seconds)
     ] = 600
@@ -278,6 +286,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     look: float = 1
     """How often to poll for runs that other processes want executed or stopped, where there are no
     notifications."""
+    grace: float = 1
+    """How long a message waits for the disconnect of a client that has left the running run."""
     drain: float = 8
     """How long agents have to exit when the server shuts down."""
 

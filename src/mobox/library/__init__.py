@@ -11,7 +11,7 @@ import hashlib
 import inspect
 import secrets
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -63,6 +63,7 @@ class Options(TypedDict, total=False):
     max_runs_per_owner: int
     max_runs_per_minute: int
     max_streams: int
+    when_running: str
     hold: float
     lease: float
 
@@ -223,9 +224,10 @@ class Mobox:
         """The log entries of a run; with `live` also those that come until it ends."""
         run = await self.storage.run(owner, run_id)
         batches = self.storage.follow if live else partial(pages, self.storage)
-        async for batch in batches(run.id, after):
-            for entry in batch:
-                yield entry
+        with self._open.readers.reading(run) if live else nullcontext():
+            async for batch in batches(run.id, after):
+                for entry in batch:
+                    yield entry
 
     async def frames(
         self, owner: str, run_id: str, protocol: str = "ai-sdk", profile: str | None = None
@@ -236,8 +238,9 @@ class Mobox:
         index = await self._first_index(run, fmt) if is_indexed(protocol) else 0
         stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=owner, first_event_index=index)
         formatter = formatter_of_run(protocol, stored, profile)
-        async for batch in frames(self.storage, run.id, formatter):
-            yield batch
+        with self._open.readers.reading(run):
+            async for batch in frames(self.storage, run.id, formatter):
+                yield batch
 
     async def _first_index(self, run: Run, fmt: Format) -> int:
         """Wait for the run's first entry: by then a waiting run before it has ended."""

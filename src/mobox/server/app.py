@@ -26,6 +26,7 @@ from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
 from mobox.server.guard import Allowed, Guard
 from mobox.server.metrics import Registry
+from mobox.server.readers import Readers
 from mobox.server.routes import starlette_routes
 from mobox.server.services import Process, Services
 from mobox.server.session_index import SessionIndex
@@ -126,7 +127,8 @@ async def open_services(
         heartbeats = Heartbeats()
         heartbeats.start()
         actions, index = ChatActions(storage, process.supervisor), SessionIndex(storage)
-        sessions = Sessions(storage, actions, index, metrics)
+        readers = Readers(storage, lambda: process.supervisor.closing)
+        sessions = Sessions(storage, actions, index, readers, metrics)
         sockets = Sockets(sessions, max_bytes=settings.max_body, peers=peers)
         metrics.gauge(
             "mobox_streams", "Open event streams (SSE responses).", lambda: heartbeats.open_streams
@@ -149,10 +151,12 @@ async def open_services(
                 website=Website(),
                 sockets=sockets,
                 index=index,
+                readers=readers,
             )
         finally:
             await sockets.leave(0)
             await sockets.aclose()
+            await readers.close()
             heartbeats.stop()
 
 
