@@ -14,6 +14,7 @@ history         streams the texts of the conversation
 The ids of its calls and requests are the same in every run, as docs/agents.md advises.
 """
 
+import base64
 import hashlib
 import json
 import os
@@ -99,13 +100,10 @@ def files() -> None:
 
 
 def _content_of(part: dict[str, Any]) -> bytes:
-    """What the file contains; a part has a path to it, or the bytes themselves."""
+    """What the file contains: it is in the chat's folder, or is a data URL."""
     if path := part.get("path"):
-        return Path(path).read_bytes()
-    import base64
-
-    data: str = part.get("data") or part["url"].partition(",")[2]
-    return base64.b64decode(data)
+        return (Path(os.environ["MOBOX_STATE"]) / path).read_bytes()
+    return base64.b64decode(part["url"].partition(",")[2])
 
 
 def number() -> None:
