@@ -5,6 +5,7 @@ slow PORT       streams, waits at the gate with this port, streams on
 tool            uses a tool of its own
 approve         requests approval of a tool call
 ask             asks a question with two options
+name            asks a question without options
 locate          calls the page's tool `locate`
 extras          streams what the page sent with the message, as JSON
 files           describes the files of the message
@@ -75,6 +76,12 @@ def question() -> None:
     say("You", "chose", f"{answer['value']}.")
 
 
+def name() -> None:
+    """A question that takes any text."""
+    answer = ask("What is your name?", id="name", resume="name")
+    say("Hello,", f"{answer['value']}.")
+
+
 def locate() -> None:
     """A tool that the page runs."""
     result = call_frontend("locate", {"precise": True}, id="call_locate", resume="locate")
@@ -125,6 +132,7 @@ COMMANDS = {
     "tool": tool,
     "approve": approval,
     "ask": question,
+    "name": name,
     "locate": locate,
     "extras": extras,
     "files": files,
