@@ -55,8 +55,9 @@ _TALKING: Final = (
         summary="Send a message",
         description="A message, an edit, a retry, or the answer to an approval: whatever "
         "`useChat` posts. The response streams the agent's output until the run ends or waits.\n\n"
-        "A message that is sent twice starts one run. While a run is active, another message gets "
-        "409 `run_active` with its `runId`.",
+        "A message that is sent twice starts one run. While a run is active, `whenRunning` decides "
+        "about another message: `interrupt` stops the run, `reject` is 409 `run_active` with its "
+        "`runId`, `auto` interrupts a run that its clients have left.",
         parameters=(
             _PROFILE,
             Parameter("Idempotency-Key", "Makes retries safe.", place="header"),
