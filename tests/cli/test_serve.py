@@ -100,7 +100,7 @@ PREFIX = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (\w+) \[\d+\] mobox\
 
 def test_every_setting_is_tried_here() -> None:
     assert VALUES.keys() == SETTINGS.keys()
-    of_a_supervisor = {"drain", "look", "notice", "quiet", "sweep"}
+    of_a_supervisor = {"drain", "grace", "look", "notice", "quiet", "sweep"}
     of_a_store = {"busy_seconds", "opening_seconds", "poll_seconds", "raw_bytes", "readers"}
     only_in_programs = of_a_supervisor | of_a_store | {"clock", "synchronous"}
     assert VALUES.keys() | only_in_programs == set(Settings.__struct_fields__)
@@ -202,6 +202,7 @@ def test_redis_password_is_not_shown_in_errors() -> None:
         ("lease", "soon", "expected seconds, more than 0"),
         ("workers", "0", "expected a whole number from 1 upwards"),
         ("execute", "there", "expected one of here, workers"),
+        ("when_running", "wait", "expected one of auto, interrupt, reject"),
         ("health_port", "x", "expected a number from 0 to 65535"),
         ("log_level", "loud", "expected one of debug, info, warning, error"),
         ("allowed_hosts", "a.example,https://b.example", "'https://b.example' is not a host"),
