@@ -11,6 +11,7 @@ from mobox.events.turn import (
     Action,
     Answer,
     Cut,
+    Frontend,
     Place,
     PromptData,
     PromptFile,
@@ -76,7 +77,7 @@ MEANT: dict[str, Request] = {
     "submit with a body and metadata": submitted(
         said("new1", "hi", metadata={"at": 1}),
         agent="demo",
-        extra={"model": "m", "temperature": 0},
+        frontend=Frontend(body={"model": "m", "temperature": 0}),
     ),
     "submit with files": submitted(
         UserMessage(id="new1", parts=(PICTURE, PAPER, PromptText(text="see")))
@@ -268,7 +269,9 @@ WRITTEN: dict[str, tuple[Json, Request]] = {
     ),
     "names that are dangerous elsewhere are names here": (
         body(TALK[0], __proto__={"x": 1}, constructor={"prototype": 1}),
-        submitted(ONE, extra={"__proto__": {"x": 1}, "constructor": {"prototype": 1}}),
+        submitted(
+            ONE, frontend=Frontend(body={"__proto__": {"x": 1}, "constructor": {"prototype": 1}})
+        ),
     ),
 }
 

@@ -117,6 +117,10 @@ class Frontend(Struct, frozen=True, kw_only=True):
     instructions: tuple[str, ...] = ()
     properties: dict[str, JSON] = field(default_factory=dict)
     """An application's own, under its own names."""
+    body: dict[str, JSON] = field(default_factory=dict)
+    """The other fields of an AI SDK request."""
+    headers: dict[str, str] = field(default_factory=dict)
+    """The request's headers that the server forwards, by their names in lower case."""
 
 
 class Place(StrEnum):
@@ -191,8 +195,6 @@ class Request(Struct, frozen=True, kw_only=True):
     """The client's id of this request, by which it may resume or stop it."""
     frontend: Frontend | None = None
     idempotency_key: str | None = None
-    extra: dict[str, JSON] = field(default_factory=dict)
-    """Other fields that the client sent, under its own names."""
 
 
 class Turn(Struct, frozen=True, kw_only=True):

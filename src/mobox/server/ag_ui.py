@@ -36,7 +36,7 @@ from mobox.server.actions import RunState, active_of, latest_run, runs_so_far
 from mobox.server.auth.authentication import authenticator_of
 from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream, frames
-from mobox.server.services import Services, json_response, read_as, read_json
+from mobox.server.services import Services, forwarded_headers, json_response, read_as, read_json
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import ClientRequest
 from mobox.supervisor import SubmittedRun
@@ -140,7 +140,8 @@ async def _respond(request: HttpRequest, services: Services, agent: str | None) 
     messages = await _messages(services, owner, body.thread_id)
     bodies = (message.body for message in messages)
     stored = {each.id: each.parts for each in bodies if isinstance(each, UserMessage)}
-    wanted = request_of(body, stored, request.headers.get("idempotency-key"))
+    headers = forwarded_headers(request, services.settings.forwarded_headers)
+    wanted = request_of(body, stored, request.headers.get("idempotency-key"), headers)
     if agent is not None:
         wanted = replace(wanted, agent=agent)
     continued = await authenticator_of(request).rate_limit.submit(
@@ -247,9 +248,13 @@ async def _nothing() -> AsyncIterator[bytes]:
 
 
 def _states(requests: Iterable[ClientRequest]) -> list[PageState]:
-    """The shared state that each request brought, from the first that is not empty."""
+    """The shared state that each request brought, from the first that is not empty.
+
+    Requests of other protocols bring none, and leave it as it is.
+    """
     pages = [(request.after, request.frontend) for request in requests]
-    states = [PageState(after, page.state) for after, page in pages if page is not None]
+    known = ((after, page.state) for after, page in pages if page is not None)
+    states = [PageState(after, state) for after, state in known if state is not None]
     return [*dropwhile(lambda state: not state.value, states)]
 
 

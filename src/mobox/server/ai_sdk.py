@@ -19,7 +19,7 @@ from mobox.server.actions import AnswerBody, StopBody, latest_run, run_of_chat
 from mobox.server.auth.authentication import authenticator_of
 from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream, frames
-from mobox.server.services import Services, json_response, read_as, read_json
+from mobox.server.services import Services, forwarded_headers, json_response, read_as, read_json
 from mobox.settings import now_ms
 from mobox.storage.log import Run
 
@@ -32,7 +32,11 @@ have ended between the page's two requests, for the history and for the stream."
 async def post_message(request: Request, services: Services) -> ASGIApp:
     """A message, an edit, a retry or an answer; the response streams the agent's output."""
     owner = owner_of(request)
-    wanted = read_request(await read_json(request), request.headers.get("idempotency-key"))
+    wanted = read_request(
+        await read_json(request),
+        request.headers.get("idempotency-key"),
+        forwarded_headers(request, services.settings.forwarded_headers),
+    )
     profile = requested_profile(request)
     continued = await authenticator_of(request).rate_limit.submit(
         owner, wanted, lambda: services.actions.submit(owner, wanted)

@@ -124,7 +124,7 @@ async def open_services(
         heartbeats = Heartbeats()
         heartbeats.start()
         actions, index = ChatActions(storage, process.supervisor), SessionIndex(storage)
-        sessions = Sessions(storage, actions, index, metrics)
+        sessions = Sessions(storage, actions, index, metrics, settings.forwarded_headers)
         sockets = Sockets(sessions, max_bytes=settings.max_body, peers=peers)
         metrics.gauge(
             "mobox_streams", "Open event streams (SSE responses).", lambda: heartbeats.open_streams

@@ -221,6 +221,7 @@ def _decision_of(payload: JSON) -> Decision:
 StoredMessages = Mapping[str, Sequence[PromptPart]]
 """The stored user messages, by their ids; the last ones are enough."""
 
+_NO_HEADERS: Final[Mapping[str, str]] = {}
 _PEOPLE: Final = {"user", "system", "developer"}
 _INSTRUCTIONS: Final = _PEOPLE - {"user"}
 
@@ -232,9 +233,15 @@ def read_input(body: JSON) -> RunInput:
 
 
 def request_of(
-    run_input: RunInput, stored: StoredMessages, idempotency_key: str | None = None
+    run_input: RunInput,
+    stored: StoredMessages,
+    idempotency_key: str | None = None,
+    headers: Mapping[str, str] = _NO_HEADERS,
 ) -> Request:
-    """The request for a thread whose user messages `stored` are known."""
+    """The request for a thread whose user messages `stored` are known.
+
+    `headers` are those that the agent gets with the other data of the page.
+    """
     check_key(idempotency_key)
     request = _request(run_input, stored)
     agent = (run_input.forwarded_props or {}).get("agent")
@@ -243,7 +250,7 @@ def request_of(
         request,
         agent=None if agent is None else convert("forwardedProps.agent", agent, Id),
         name=run_input.run_id,
-        frontend=_frontend(run_input),
+        frontend=_frontend(run_input, headers),
         idempotency_key=key,
     )
 
@@ -376,7 +383,7 @@ def _value(content: JSON) -> JSON:
 # Agent, tools, context and state
 
 
-def _frontend(run_input: RunInput) -> Frontend:
+def _frontend(run_input: RunInput, headers: Mapping[str, str]) -> Frontend:
     contents = [each.content for each in run_input.messages if each.role in _INSTRUCTIONS]
     return Frontend(
         tools=tuple(run_input.tools or ()),
@@ -384,4 +391,5 @@ def _frontend(run_input: RunInput) -> Frontend:
         state=run_input.state,
         instructions=tuple(text for text in contents if isinstance(text, str)),
         properties=run_input.forwarded_props or {},
+        headers=dict(headers),
     )
