@@ -282,6 +282,18 @@ def test_body_is_parsed(case: str) -> None:
     assert replace(read_request(given), idempotency_key=None) == meant
 
 
+@pytest.mark.parametrize(
+    ("older", "current", "given"),
+    [
+        ("submit-user-message", "submit-message", body(TALK[0])),
+        ("submit-tool-result", "submit-message", body(assistant("run1", RAN))),
+        ("regenerate-assistant-message", "regenerate-message", {"id": "chat1", "messageId": "a1"}),
+    ],
+)
+def test_older_triggers_of_the_guides_are_understood(older: str, current: str, given: Json) -> None:
+    assert read_request({**given, "trigger": older}) == read_request({**given, "trigger": current})
+
+
 # Keys
 
 

@@ -198,7 +198,7 @@ def read_request(
     """
     check_storable(body)
     read = convert("", body, Body)
-    reader = _TRIGGERS.get(read.trigger)
+    reader = _TRIGGERS.get(_OLDER_TRIGGERS.get(read.trigger, read.trigger))
     if reader is None:
         raise InvalidRequest("trigger", expected(_TRIGGERS, read.trigger))
     request = reader(read)
@@ -289,6 +289,12 @@ _TRIGGERS: Final[dict[str, Callable[[Body], Request]]] = {
     "submit-message": _read_submission,
     "regenerate-message": _read_regeneration,
 }
+_OLDER_TRIGGERS: Final = {
+    "submit-user-message": "submit-message",
+    "submit-tool-result": "submit-message",
+    "regenerate-assistant-message": "regenerate-message",
+}
+"""Names that the client's guides still use, in transports that build the body themselves."""
 _ROLES: Final[dict[str, Callable[[Body, _Located], Request]]] = {
     "user": _read_prompt,
     "assistant": _read_continuation,
