@@ -35,7 +35,7 @@ from mobox.server.eventstream import frames
 from mobox.server.guard import WITHIN
 from mobox.server.services import Services
 from mobox.server.session_index import Format
-from mobox.settings import ANY_HOST, RUNS_PER_OWNER, Settings, parse_setting, setting_text
+from mobox.settings import ANY, RUNS_PER_OWNER, Settings, parse_setting, setting_text
 from mobox.storage import Storage
 from mobox.storage.log import Run, pages
 from mobox.supervisor import Supervisor
@@ -58,6 +58,13 @@ class Options(TypedDict, total=False):
     allowed_hosts: Sequence[str]
     """Further host names of the app besides loopback; `"*"` allows any."""
     allowed_origins: Sequence[str]
+    """Origins of pages that may use it (CORS)."""
+    allowed_headers: Sequence[str]
+    """Further headers that those pages may send; `"*"` allows any."""
+    allow_credentials: bool
+    """Whether those pages may send cookies."""
+    forwarded_headers: Sequence[str]
+    """Request headers that agents get in `turn.frontend`."""
     max_body: int
     max_runs: int
     max_runs_per_owner: int
@@ -79,8 +86,8 @@ def settings_of(options: Options) -> Settings:
         if name not in _KNOWN:
             raise InvalidSetting(name, str(value), f"unknown option; known: {', '.join(_KNOWN)}")
         if name != "agents" and (text := setting_text(value)):
-            is_any = (name, text) == ("allowed_hosts", ANY_HOST)
-            given[name] = (ANY_HOST,) if is_any else parse_setting(name, text)
+            is_any = (name, text) == ("allowed_hosts", ANY)
+            given[name] = (ANY,) if is_any else parse_setting(name, text)
     return Settings(**given)
 
 
