@@ -311,6 +311,7 @@ export class Conversation {
       if (failureOf(error).kind !== "lost") void this.#sync(true);
       throw error;
     }
+    this.#reached();
     notifyTabs({ about: "turn", chat: this.id });
     await this.#attach();
   }
@@ -333,10 +334,11 @@ export class Conversation {
     try {
       view = await getChat(this.id, PAGE);
     } catch (error) {
-      if (!isLatest()) return;
+      if (!isLatest()) return this.#retries.end();
       const failure = failureOf(error);
       return failure.kind === "gone" ? this.#gone() : this.#failed(failure);
     }
+    this.#reached();
     if (!isLatest()) return;
     this.#show(view);
     const run = view.activeRun;
@@ -365,7 +367,6 @@ export class Conversation {
     this.#hooks.onView(view);
     this.chat.messages = messages;
     this.#dropStored();
-    this.#reached();
     this.state.set({ phase: "ready", agent: view.agent ?? undefined, before });
   }
 
