@@ -85,6 +85,14 @@ describe("the notice", () => {
     expect(screen.getAllByRole("button", { name: "Retry" })).toHaveLength(1);
   });
 
+  it("does not come back for a request that was given up during a pause", async () => {
+    show();
+    void retries.wait(left.signal);
+    retries.end();
+    await pass(10 * NOTICE_AFTER);
+    expect(status()).toBe("");
+  });
+
   it("does not say that a request has failed that has no answer yet", async () => {
     show();
     retries.begin();

@@ -1,5 +1,5 @@
 import { act, renderHook } from "@testing-library/react";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { outage } from "@/runs/outage";
 import { NEW_CHAT, useDraft } from "@/state/drafts";
 import {
@@ -37,16 +37,23 @@ const storeSilently = () =>
   });
 
 describe("a message that cannot be sent", () => {
-  it("is sent at once when the user retries, once", async () => {
+  it.each([
+    ["the user retries", outage.retry],
+    ["the network is back", () => window.dispatchEvent(new Event("online"))],
+    ["the tab becomes visible", () => document.dispatchEvent(new Event("visibilitychange"))],
+  ])("is sent at once when %s, once", async (_, notify) => {
     network.isDown = true;
     network.on(POST, answers("Hello"));
     const conversation = open(true);
     conversation.send("Hi");
     await failed();
     expect(conversation.state.get()).toMatchObject({ unsent: "message", life: "working" });
+    vi.useFakeTimers(); // no delay ends by itself
+    onTestFinished(() => void vi.useRealTimers());
     network.isDown = false;
-    outage.retry();
-    await whenIdle(conversation);
+    notify();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(life(conversation)).toBe("idle");
     expect(texts(conversation)).toEqual(["Hi", "Hello"]);
     expect(conversation.state.get().unsent).toBeUndefined();
     expect(new Set(network.to(POST).map(keyOf)).size).toBe(1);
