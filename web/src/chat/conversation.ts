@@ -41,7 +41,7 @@ const BETWEEN = 300;
  *
  * How failed requests are handled, by the kind of `Failure`:
  *
- *     lost     retry after a delay (rule 1); after a few seconds the page says so (`runs/outage.ts`)
+ *     lost     retry after a delay (rule 1); after a few seconds a notice is shown (`runs/outage.ts`)
  *     busy     restore the unsent message as a draft and reload the chat's state
  *     gone     the same; a chat that the server does not know is `missing`
  *     refused  restore the draft and show the server's error message with a Retry button

@@ -1,6 +1,6 @@
 import { Store } from "@/store";
 
-/** Requests must go unanswered for this long (ms) before the page says so. */
+/** Requests must go unanswered for this long (ms) before the page shows it. */
 export const NOTICE_AFTER = 3_500;
 
 interface OutageState {
@@ -40,7 +40,7 @@ class Outage extends Store<OutageState> {
     this.#update();
   }
 
-  /** The next attempt is under way, if anybody still waits for it. */
+  /** The next attempt is under way, if its caller still waits. */
   trying(caller: object): void {
     if (this.#waiting.has(caller)) this.note(caller, { nextAt: undefined });
   }

@@ -22,7 +22,7 @@ export class Retries {
   }
 
   /**
-   * The server answered, or nobody waits for it any more. The backoff grows on until `renew`: the next
+   * The server answered, or the caller stopped waiting. The backoff grows until `renew`: the next
    * stream may break, too.
    */
   end(): void {
