@@ -171,7 +171,7 @@ class AISDKFormatter(DeltaFastPath):
         lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
         chunks = [*lines, *self._parts.close_all(self._ts), *self._steps.finish()]
         error, _ = run_failure(event.reason, fatal) or (None, None)
-        metadata = self._metadata(event, error)
+        metadata = self._metadata(event, error, fatal)
         if error is not None:
             failed = chunk("error", errorText=error)
             return [*chunks, _metadata_chunk(metadata), failed, self._finish(event.reason), DONE]
@@ -188,11 +188,12 @@ class AISDKFormatter(DeltaFastPath):
             messageMetadata=metadata,
         )
 
-    def _metadata(self, event: Done, error: str | None) -> dict[str, JSON]:
+    def _metadata(self, event: Done, error: str | None, fatal: Error | None) -> dict[str, JSON]:
         duration = None
         if self._ts is not None and self._started is not None:
             duration = self._ts - self._started
-        return message_metadata(event.reason, error, self._usage.totals, duration)
+        code = fatal.code if fatal is not None else None
+        return message_metadata(event.reason, error, code, self._usage.totals, duration)
 
     def _error(self, event: Error) -> Chunks:
         self._errors.hold(event)

@@ -265,11 +265,20 @@ def vendors(provider: dict[str, JSON] | None) -> dict[str, JSON]:
 
 
 def message_metadata(
-    reason: DoneReason, error: str | None, totals: Totals | None, duration_ms: int | None
+    reason: DoneReason,
+    error: str | None,
+    error_code: str | None,
+    totals: Totals | None,
+    duration_ms: int | None,
 ) -> dict[str, JSON]:
     """The metadata of the whole message, in the last chunk."""
-    usage = usage_data(totals) if totals is not None else None
-    about = {"reason": reason, "error": error, "usage": usage, "durationMs": duration_ms}
+    about = {
+        "reason": reason,
+        "error": error,
+        "errorCode": error_code,
+        "usage": usage_data(totals) if totals is not None else None,
+        "durationMs": duration_ms,
+    }
     return without_none(about)
 
 

@@ -9,14 +9,15 @@ Rule 3: clients cut `messages` themselves before they regenerate: a `messageId` 
         them was an answer, and the last of them is answered again.
 Rule 4: ids of calls and requests are `<message id>:<id>` on the wire. Only the id of the continued
         message is removed: an agent's own ids may have colons.
-Rule 5: an invalid body raises `InvalidRequest`, which names the field.
+Rule 5: fields that are not Mobox's own are the page's, for the agent: extras.py.
+Rule 6: an invalid body raises `InvalidRequest`, which names the field.
 
 tests/formatters/bodies has what each version of the client really sends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from msgspec import Struct
@@ -37,6 +38,7 @@ from mobox.events.turn import (
     WhenRunning,
     submission_key,
 )
+from mobox.formatters.ai_sdk.extras import read_frontend
 from mobox.formatters.ai_sdk.wire_ids import WireIds
 from mobox.formatters.bodies import (
     Id,
@@ -179,6 +181,9 @@ ANSWERS: Final[dict[str, type[AnswerPart]]] = {
 """By state, in the last step; in an earlier step an output is an old result."""
 
 
+_NO_HEADERS: Final[Mapping[str, str]] = {}
+
+
 class _Located(NamedTuple):
     """A message and its place in the body."""
 
@@ -189,11 +194,16 @@ class _Located(NamedTuple):
 _Messages = Sequence[_Located]
 
 
-def read_request(body: JSON, idempotency_key: str | None = None) -> Request:
-    """Parse `body`, a value decoded by json_text; the key is from `Idempotency-Key`."""
+def read_request(
+    body: JSON, idempotency_key: str | None = None, headers: Mapping[str, str] = _NO_HEADERS
+) -> Request:
+    """Parse `body`, a value decoded by json_text; the key is from `Idempotency-Key`.
+
+    `headers` are those that the agent gets with the other data of the page.
+    """
     check_storable(body)
     read = convert("", body, Body)
-    reader = _TRIGGERS.get(read.trigger)
+    reader = _TRIGGERS.get(_OLDER_TRIGGERS.get(read.trigger, read.trigger))
     if reader is None:
         raise InvalidRequest("trigger", expected(_TRIGGERS, read.trigger))
     request = reader(read)
@@ -204,7 +214,7 @@ def read_request(body: JSON, idempotency_key: str | None = None) -> Request:
         request,
         agent=read.agent,
         when_running=read.when_running,
-        extra=extra,
+        frontend=read_frontend(extra, headers),
         idempotency_key=key,
     )
 
@@ -285,6 +295,12 @@ _TRIGGERS: Final[dict[str, Callable[[Body], Request]]] = {
     "submit-message": _read_submission,
     "regenerate-message": _read_regeneration,
 }
+_OLDER_TRIGGERS: Final = {
+    "submit-user-message": "submit-message",
+    "submit-tool-result": "submit-message",
+    "regenerate-assistant-message": "regenerate-message",
+}
+"""Names that the client's guides still use, in transports that build the body themselves."""
 _ROLES: Final[dict[str, Callable[[Body, _Located], Request]]] = {
     "user": _read_prompt,
     "assistant": _read_continuation,

@@ -78,6 +78,7 @@ def ui_message(message: Message, profile: str = DEFAULT) -> dict[str, JSON]:
         ui["metadata"] = message_metadata(
             message.reason,
             error_of(message.reason, message.error),
+            message.error_code,
             message.usage,
             message.duration_ms,
         )

@@ -108,7 +108,12 @@ export class Translation {
   fail(event: Event): UIMessageChunk[] {
     const errorText = textOf(event.message) ?? "";
     const reason = textOf(moboxIn(event).reason) ?? "error";
-    const messageMetadata = { ...this.#metadata(reason), error: errorText };
+    const code = textOf(event.code); // the reason, where the log has no code
+    const messageMetadata = {
+      ...this.#metadata(reason),
+      error: errorText,
+      ...(code !== undefined && code !== reason && { errorCode: code }),
+    };
     return [
       ...this.#close(),
       { type: "message-metadata", messageMetadata },
