@@ -229,6 +229,16 @@ class Settings(Struct, frozen=True, kw_only=True):
         Setting("origins allowed to send cross-origin requests (CORS), a,b", _origins),
     ] = ()
     max_body: Annotated[int, Setting("maximum size of a request body in bytes", _count)] = 8 << 20
+    max_chat_body: Annotated[
+        int, Setting("maximum size of a chat request with the files in it, in bytes", _count)
+    ] = 128 << 20
+    files: Annotated[
+        str, Setting("where the bytes of files are stored (default: beside the database)")
+    ] = ""
+    max_file: Annotated[int, Setting("maximum size of one file in bytes", _count)] = 32 << 20
+    max_files_per_owner: Annotated[
+        int, Setting("maximum size of all files of one owner in bytes", _count)
+    ] = 1 << 30
     max_runs: Annotated[int, Setting("maximum number of concurrent runs", _count)] = 200
     max_runs_per_owner: Annotated[
         int | None,
