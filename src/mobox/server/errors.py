@@ -17,9 +17,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from mobox.errors import (
+    BodyTooLarge,
     ConflictError,
     DecisionNotAllowed,
     Fenced,
+    FileInUse,
+    FileQuotaExceeded,
+    FileTooLarge,
     InvalidCursor,
     InvalidRequest,
     KeyReused,
@@ -87,6 +91,10 @@ ERROR_TABLE: Final[Mapping[type[MoboxError], ErrorRow]] = {
     TooManySessions: ErrorRow(429, "too_many_sessions"),
     TooManyStreams: ErrorRow(429, "too_many_streams"),
     RateLimited: ErrorRow(429, "too_often", {"retryAfter": "retry_after"}),
+    BodyTooLarge: ErrorRow(413, "body_too_large"),
+    FileTooLarge: ErrorRow(413, "file_too_large"),
+    FileQuotaExceeded: ErrorRow(413, "file_quota_exceeded"),
+    FileInUse: ErrorRow(409, "file_in_use"),
     ConflictError: ErrorRow(409, "conflict"),
     QuotaError: ErrorRow(429, "quota_exceeded"),
     ShuttingDown: ErrorRow(503, "shutting_down"),

@@ -186,6 +186,7 @@ class FileStore:
         self._blobs = blobs
         self._settings = settings
         self._clock = clock
+        self._secret: bytes | None = None
 
     async def open(self) -> None:
         """Open it now: what cannot be opened is else reported by the first use."""
@@ -244,7 +245,9 @@ class FileStore:
 
     async def secret(self) -> bytes:
         """The key of signed addresses."""
-        return await self._index.secret()
+        if self._secret is None:
+            self._secret = await self._index.secret()
+        return self._secret
 
     # Chats
 

@@ -59,9 +59,11 @@ _SHOWN: Final = {
     "audio/aac", "audio/flac", "audio/x-flac", "audio/ogg", "audio/opus", "audio/webm", "audio/mp4",
     "audio/x-m4a", "audio/m4a",
     "video/ogg", "video/webm", "video/mp4", "video/quicktime", "video/x-m4v",
-    "application/pdf", "text/plain",
+    "text/plain",
 }  # fmt: skip
-"""What a browser may show: pictures without SVG, sound, video, PDF and plain text."""
+"""What a browser may show: pictures without SVG, sound, video and plain text."""
+_TYPED: Final = {"application/pdf"}
+"""Downloads that keep their type: browsers show no PDF in a sandbox."""
 
 
 def media_type_of(text: str) -> str:
@@ -89,7 +91,7 @@ class Served(NamedTuple):
 def served_as(media_type: str) -> Served:
     """How a file of this type is sent to a browser."""
     if media_type not in _SHOWN:
-        return Served(UNKNOWN, is_inline=False)
+        return Served(media_type if media_type in _TYPED else UNKNOWN, is_inline=False)
     charset = "; charset=utf-8" if media_type == "text/plain" else ""
     return Served(media_type + charset, is_inline=True)
 
