@@ -29,14 +29,16 @@ from mobox.formatters.ag_ui import (
     snapshot,
     user_message,
 )
-from mobox.formatters.ag_ui.requests import RunInput, read_input, request_of
+from mobox.formatters.ag_ui.files import file_places
+from mobox.formatters.ag_ui.requests import RunInput, prompts_of, read_input, request_of
 from mobox.formatters.ag_ui.state import PageState, PageStateFormatter
 from mobox.formatters.bodies import Id
 from mobox.server.actions import RunState, active_of, latest_run, runs_so_far
 from mobox.server.auth.authentication import authenticator_of
 from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream, frames
-from mobox.server.services import Services, json_response, read_as, read_json
+from mobox.server.files.bodies import read_chat_body
+from mobox.server.services import Services, json_response, read_as
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import ClientRequest
 from mobox.supervisor import SubmittedRun
@@ -87,7 +89,9 @@ async def connect(request: HttpRequest, services: Services) -> ASGIApp:
     With `replay=1`, the last run from its first event instead, for a client that has the
     thread's messages but not that run's events.
     """
-    owner, body = owner_of(request), read_input(await read_json(request))
+    owner = owner_of(request)
+    async with read_chat_body(request, services.settings, file_places) as posted:
+        body = read_input(posted.value)
     latest = await latest_run(services.storage, owner, body.thread_id)
     if latest is None:
         return EventStream(_nothing(), services.heartbeats)
@@ -136,11 +140,14 @@ async def copilotkit_stop(request: HttpRequest, services: Services) -> Response:
 
 async def _respond(request: HttpRequest, services: Services, agent: str | None) -> ASGIApp:
     """The response of an agent; without `agent`, of the one that the request names."""
-    owner, body = owner_of(request), read_input(await read_json(request))
+    owner, files = owner_of(request), services.storage.files
+    async with read_chat_body(request, services.settings, file_places) as posted:
+        body = read_input(posted.value)
+        prompts = [await posted.move_files(files, owner, each) for each in prompts_of(body)]
     messages = await _messages(services, owner, body.thread_id)
     bodies = (message.body for message in messages)
     stored = {each.id: each.parts for each in bodies if isinstance(each, UserMessage)}
-    wanted = request_of(body, stored, request.headers.get("idempotency-key"))
+    wanted = request_of(body, stored, request.headers.get("idempotency-key"), prompts)
     if agent is not None:
         wanted = replace(wanted, agent=agent)
     continued = await authenticator_of(request).rate_limit.submit(

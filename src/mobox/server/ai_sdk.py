@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from mobox.formatters import get_formatter
 from mobox.formatters.ai_sdk import HEADERS, REPLAYS_FINISHED
+from mobox.formatters.ai_sdk.files import file_places
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.actions import AnswerBody, StopBody, latest_run, run_of_chat
 from mobox.server.auth.authentication import authenticator_of
 from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream, frames
-from mobox.server.services import Services, json_response, read_as, read_json
+from mobox.server.files.bodies import read_chat_body
+from mobox.server.services import AGENT, Services, json_response, read_as
 from mobox.settings import now_ms
 from mobox.storage.log import Run
 
@@ -31,9 +34,12 @@ have ended between the page's two requests, for the history and for the stream."
 
 async def post_message(request: Request, services: Services) -> ASGIApp:
     """A message, an edit, a retry or an answer; the response streams the agent's output."""
-    owner = owner_of(request)
-    wanted = read_request(await read_json(request), request.headers.get("idempotency-key"))
-    profile = requested_profile(request)
+    owner, profile = owner_of(request), requested_profile(request)
+    async with read_chat_body(request, services.settings, file_places) as body:
+        wanted = read_request(body.value, request.headers.get("idempotency-key"))
+        wanted = await body.attach(services.storage.files, owner, wanted)
+    if (agent := request.scope.get(AGENT)) is not None:
+        wanted = replace(wanted, agent=agent)
     continued = await authenticator_of(request).rate_limit.submit(
         owner, wanted, lambda: services.actions.submit(owner, wanted)
     )

@@ -196,6 +196,11 @@ class FileStore:
         await self._blobs.close()
         await self._index.close()
 
+    @property
+    def max_file(self) -> int:
+        """The maximum size of one file in bytes."""
+        return self._settings.max_file
+
     async def add(
         self, owner: str, pieces: AsyncIterator[bytes], media_type: str, name: str | None = None
     ) -> StoredFile:

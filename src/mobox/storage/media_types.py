@@ -75,10 +75,16 @@ def media_type_of(text: str) -> str:
 def checked_type(declared: str, head: bytes) -> str:
     """The type that a file is stored with, by what was declared and by its first bytes."""
     name = media_type_of(declared)
-    found = next((each.types for each in _SIGNATURES if each.pattern.match(head)), ())
-    if name not in _SIGNED and name not in ("", UNKNOWN) and not _is_family(name):
+    if not _is_checked(name):
         return name
+    found = next((each.types for each in _SIGNATURES if each.pattern.match(head)), ())
     return name if name in found else next(iter(found), UNKNOWN)
+
+
+def agreed_type(declared: str, stored: str) -> str:
+    """The type of a stored file in a message that declares one."""
+    name = media_type_of(declared)
+    return stored if _is_checked(name) else name
 
 
 class Served(NamedTuple):
@@ -94,6 +100,11 @@ def served_as(media_type: str) -> Served:
         return Served(media_type if media_type in _TYPED else UNKNOWN, is_inline=False)
     charset = "; charset=utf-8" if media_type == "text/plain" else ""
     return Served(media_type + charset, is_inline=True)
+
+
+def _is_checked(name: str) -> bool:
+    """Whether the bytes decide about the type: it has a signature, or says nothing."""
+    return name in _SIGNED or name in ("", UNKNOWN) or _is_family(name)
 
 
 def _is_family(name: str) -> bool:

@@ -30,6 +30,7 @@ from mobox.server.auth.authentication import authenticator_of, with_key
 from mobox.server.auth.connections import OpenConnection
 from mobox.server.auth.principal import principal_of
 from mobox.server.errors import OUR_FAULT, explain, explain_status
+from mobox.server.files.bodies import ChatBody
 from mobox.server.metrics import Registry
 from mobox.server.session_index import Format, SessionIndex
 from mobox.server.socketio.messages import Answering, Join, Joined, Leave, Stop, Waiting, body_of
@@ -201,7 +202,8 @@ class Sessions:
     # Messages, answers, stop
 
     async def _submit(self, socket: Socket, owner: str, payload: JSON) -> dict[str, JSON]:
-        request = read_request(*body_of(payload))
+        body, key = body_of(payload)
+        request = await ChatBody(body).attach(self._storage.files, owner, read_request(body, key))
         authenticator = authenticator_of(HTTPConnection(socket.scope))
         continued = await authenticator.rate_limit.submit(
             owner, request, lambda: self._actions.submit(owner, request)
