@@ -285,6 +285,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     sweep: float = 4
     """How often to look for runs with expired leases. They end within 5 s of the lease's expiry:
     this leaves time to write the end."""
+    sweep_files: float = 300
+    """How often to look for files that no chat names any more."""
     look: float = 1
     """How often to poll for runs that other processes want executed or stopped, where there are no
     notifications."""

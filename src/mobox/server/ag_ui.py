@@ -38,6 +38,7 @@ from mobox.server.auth.authentication import authenticator_of
 from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream, frames
 from mobox.server.files.bodies import read_chat_body
+from mobox.server.files.links import linked
 from mobox.server.services import Services, json_response, read_as
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import ClientRequest
@@ -97,7 +98,8 @@ async def connect(request: HttpRequest, services: Services) -> ASGIApp:
         return EventStream(_nothing(), services.heartbeats)
     after = 0 if request.query_params.get("replay") == "1" else latest.tail_seq
     messages = await _messages(services, owner, body.thread_id)
-    return await _stream(services, body, SubmittedRun(latest, after), messages)
+    shown = await linked(request, services.storage.files, messages)
+    return await _stream(services, body, SubmittedRun(latest, after), shown)
 
 
 async def stop(request: HttpRequest, services: Services) -> Response:
@@ -155,7 +157,7 @@ async def _respond(request: HttpRequest, services: Services, agent: str | None) 
     )
     if wanted.action is not Action.CONTINUE:  # an answer adds no message before the run
         messages = await _messages(services, owner, body.thread_id)
-    return await _stream(services, body, continued, messages)
+    return await _stream(services, body, continued, await linked(request, files, messages))
 
 
 async def _submit(services: Services, owner: str, wanted: Request) -> SubmittedRun:

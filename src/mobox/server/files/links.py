@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
@@ -22,7 +23,8 @@ from mobox.events.turn import PromptFile, PromptPart, UserMessage
 from mobox.server.auth.authentication import authenticator_of
 from mobox.server.auth.principal import Principal, owner_of
 from mobox.settings import now_ms, parse_origin
-from mobox.storage.files import FileStore, address_of
+from mobox.storage.chats import StoredMessage
+from mobox.storage.files import FileStore, address_of, files_of
 
 SIGNATURE: Final = "signature"
 """The name of the query parameter."""
@@ -51,9 +53,13 @@ class Links(Struct, frozen=True):
         signed = _sign(self.secret, self.owner, file_id, self.until)
         return f"{path}?{SIGNATURE}={self.until}.{signed}"
 
-    def in_message(self, message: UserMessage) -> UserMessage:
-        """A stored message with the addresses of its files."""
-        return replace(message, parts=tuple(map(self._in_part, message.parts)))
+    def in_message(self, message: StoredMessage) -> StoredMessage:
+        """A message with the addresses of its files."""
+        body = message.body
+        if not isinstance(body, UserMessage):
+            return message
+        parts = tuple(map(self._in_part, body.parts))
+        return replace(message, body=replace(body, parts=parts))
 
     def _in_part(self, part: PromptPart) -> PromptPart:
         if not isinstance(part, PromptFile) or part.file_id is None:
@@ -68,6 +74,21 @@ async def links_for(request: HTTPConnection, files: FileStore) -> Links:
         return Links(owner, base)
     until = (now_ms() // _DAY + 2) * _DAY
     return Links(owner, base, await files.secret(), until)
+
+
+async def linked(
+    request: HTTPConnection, files: FileStore, messages: Iterable[StoredMessage]
+) -> list[StoredMessage]:
+    """Messages with the addresses of their files for the client of a request."""
+    history = list(messages)
+    if not any(_has_files(message) for message in history):
+        return history
+    links = await links_for(request, files)
+    return list(map(links.in_message, history))
+
+
+def _has_files(message: StoredMessage) -> bool:
+    return isinstance(message.body, UserMessage) and bool(files_of(message.body))
 
 
 def base_of(request: HTTPConnection) -> str:
