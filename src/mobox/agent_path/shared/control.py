@@ -17,9 +17,9 @@ import os
 import signal
 import sys
 import threading
+import urllib.parse
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
 from .output import is_run_by_mobox
 
@@ -90,7 +90,7 @@ class Turn:
             raise ValueError("this file is not stored here: fetch part['url']")
         if about.endswith(";base64"):
             return base64.b64decode(content)
-        return unquote_to_bytes(content)
+        return urllib.parse.unquote_to_bytes(content)
 
     def _state_folder(self) -> Path:
         return Path(os.environ["MOBOX_STATE"])
