@@ -244,9 +244,9 @@ async def test_a_page_of_another_origin_gets_an_address_that_it_can_show(tmp_pat
 
 
 async def test_a_mounted_server_says_where_it_is(tmp_path: Path) -> None:
-    async with app_client(tmp_path, root="/below") as (_, client):
-        response = await client.post("/below/api/files", content=PNG)
-        assert response.json()["url"] == f"/below{address_of(response.json()['id'])}"
+    async with app_client(tmp_path, root="/be low") as (_, client):
+        response = await client.post("/be low/api/files", content=PNG)
+        assert response.json()["url"] == f"/be%20low{address_of(response.json()['id'])}"
         assert (await client.get(response.json()["url"])).content == PNG
 
 

@@ -14,6 +14,7 @@ import hmac
 import re
 from collections.abc import Iterable
 from typing import Final
+from urllib.parse import quote
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -96,7 +97,7 @@ def base_of(request: HTTPConnection) -> str:
     forwarded: str | None = request.scope.get(BASE)
     if forwarded is not None:
         return forwarded
-    root: str = request.scope.get("root_path", "").rstrip("/")
+    root = quote(request.scope.get("root_path", "").rstrip("/"))
     own = f"{request.scope['scheme']}://{request.headers.get('host', '')}"
     origin = request.headers.get("origin")
     is_here = origin is None or parse_origin(origin) == parse_origin(own)
