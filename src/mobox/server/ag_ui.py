@@ -39,7 +39,7 @@ from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream, frames
 from mobox.server.files.bodies import ChatBody, read_chat_body
 from mobox.server.files.links import linked
-from mobox.server.services import Services, forwarded_headers, json_response, read_as, read_json
+from mobox.server.services import Services, forwarded_headers, json_response, read_as
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import ClientRequest, active_of
 from mobox.supervisor import SubmittedRun
@@ -60,7 +60,8 @@ async def run(request: HttpRequest, services: Services) -> ASGIApp:
 
 async def connect(request: HttpRequest, services: Services) -> ASGIApp:
     """The history of a thread, then its active run."""
-    return await connect_thread(request, services, await read_json(request))
+    async with read_chat_body(request, services.settings, file_places) as posted:
+        return await connect_thread(request, services, posted.value)
 
 
 async def connect_thread(request: HttpRequest, services: Services, sent: JSON) -> ASGIApp:
