@@ -111,22 +111,42 @@ async def respond(
     if agent is not None:
         wanted = replace(wanted, agent=agent)
     continued = await authenticator_of(request).rate_limit.submit(
-        owner, wanted, lambda: _submit(services, owner, wanted)
+        owner, wanted, lambda: _submit(services, owner, wanted, body)
     )
     if wanted.action is not Action.CONTINUE:  # an answer adds no message before the run
         messages = await _messages(services, owner, body.thread_id)
     return await _stream(services, body, continued, await linked(request, files, messages))
 
 
-async def _submit(services: Services, owner: str, wanted: Request) -> SubmittedRun:
+async def _submit(services: Services, owner: str, wanted: Request, body: RunInput) -> SubmittedRun:
     if wanted.action is Action.REGENERATE and (again := await _repeated(services, owner, wanted)):
         return again
     try:
-        return await services.actions.submit(owner, wanted)
+        continued = await services.actions.submit(owner, wanted)
     except NotWaiting:
         if again := await _repeated(services, owner, wanted):
             return again
         raise
+    return (
+        await _read_late(services, owner, wanted, body, continued) if continued.late else continued
+    )
+
+
+async def _read_late(
+    services: Services, owner: str, wanted: Request, body: RunInput, late: SubmittedRun
+) -> SubmittedRun:
+    """The run after the answers that counted; the same if this request is repeated (Rule 3)."""
+    if again := await _repeated(services, owner, wanted):
+        return again
+    if not _ends_with_answers(body):
+        raise NotWaiting(late.run.id)
+    await services.storage.note(late.run.id, ClientRequest(name=wanted.name, after=late.after))
+    return late
+
+
+def _ends_with_answers(body: RunInput) -> bool:
+    """Whether the page has nothing after its answers; else it has read what followed them."""
+    return bool(body.resume) or (bool(body.messages) and body.messages[-1].role == "tool")
 
 
 async def _repeated(services: Services, owner: str, wanted: Request) -> SubmittedRun | None:
@@ -145,11 +165,19 @@ async def stop_thread(services: Services, owner: str, thread_id: str, name: str 
     active = active_of(await runs_so_far(storage, owner, thread_id))
     if active is None:
         return json_response(RunState(run_id=None))
-    if name not in (None, active.id):
-        requests = await storage.asked(active.id)
-        if not requests or requests[-1].name != name:
-            return json_response(RunState(run_id=None))
+    is_named = name not in (None, active.id)
+    if is_named and name not in _current_names(await storage.asked(active.id)):
+        return json_response(RunState(run_id=None))
     return json_response(await services.actions.stop(owner, thread_id, active.id), 202)
+
+
+def _current_names(requests: Sequence[ClientRequest]) -> set[str | None]:
+    """The names of the requests whose responses are the latest: one, and those with late answers.
+
+    A late answer may be to an earlier request than the last one.
+    """
+    latest = max((request.after for request in requests), default=0)
+    return {each.name for each in requests if each.after == latest or each is requests[-1]}
 
 
 # The response

@@ -1,7 +1,8 @@
 """The routes of the AI SDK's `useChat`: send a message, resume its stream, stop, answer.
 
 Rule 1: a response only reads a log: it may start late, twice or not at all, and the run continues.
-Rule 2: an answer without an input request is an error, never an empty stream.
+Rule 2: an answer without an input request is an error, never an empty stream. One that comes too
+        late, because another page was first, gets the stream after the answer that counted.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from mobox.formatters import get_formatter
 from mobox.formatters.ai_sdk import HEADERS, REPLAYS_FINISHED
 from mobox.formatters.ai_sdk.files import file_places
 from mobox.formatters.ai_sdk.requests import read_request
-from mobox.server.actions import AnswerBody, StopBody, latest_run, run_of_chat
+from mobox.server.actions import AnswerBody, LateAnswer, StopBody, latest_run, run_of_chat
 from mobox.server.auth.authentication import authenticator_of
 from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream, frames
@@ -80,7 +81,8 @@ async def answer_run(request: Request, services: Services) -> Response:
     """Answer an input request; the agent's further output is in the stream."""
     owner, chat_id = owner_of(request), request.path_params["chat_id"]
     body = await read_as(request, AnswerBody)
-    return json_response(await services.actions.answer(owner, chat_id, body), 202)
+    state = await services.actions.answer(owner, chat_id, body)
+    return json_response(state, 200 if isinstance(state, LateAnswer) else 202)
 
 
 async def _run_named(services: Services, owner: str, run_id: str) -> Run | None:

@@ -21,7 +21,7 @@ from mobox.formatters.ag_ui.requests import RunInput
 from mobox.formatters.ai_sdk import PROFILES
 from mobox.formatters.ai_sdk.requests import Body
 from mobox.server import ag_ui, ai_sdk, chats, copilotkit, health
-from mobox.server.actions import AnswerBody, RunState, StopBody
+from mobox.server.actions import AnswerBody, LateAnswer, RunState, StopBody
 from mobox.server.auth import tickets
 from mobox.server.auth.authentication import AUTHENTICATOR, Authenticator
 from mobox.server.auth.principal import Principal
@@ -117,10 +117,11 @@ _TALKING: Final = (
         handler=ai_sdk.answer_run,
         scope="write",
         summary="Answer an input request",
-        description="The agent's further output is in the stream.",
+        description="The agent's further output is in the stream. If the request was answered "
+        "before, nothing changes: 200, with the answer that counted.",
         body=AnswerBody,
         example={"requestId": "q1", "decision": "answered", "value": "yes"},
-        responses={202: RunState},
+        responses={200: LateAnswer, 202: RunState},
         tag="Talking",
     ),
 )

@@ -46,6 +46,7 @@ from mobox.supervisor.agent_files import StateFolders, StderrFolder
 from mobox.supervisor.attempt import BROKEN, Attempt, AttemptDeps
 from mobox.supervisor.attempts import Attempts, RunSlot, RunSlots
 from mobox.supervisor.input_requests import input_requests_of
+from mobox.supervisor.late_answers import answered_requests_of, late_answers
 from mobox.supervisor.pruning import sweep_files
 from mobox.supervisor.recovery import PollLoop, Reaper, Sweep, lost_remotely
 from mobox.supervisor.states import LEAVING, State, Termination
@@ -70,6 +71,8 @@ class SubmittedRun(NamedTuple):
     after: int
     created: bool = False
     """Whether this request started it."""
+    late: tuple[Answer, ...] = ()
+    """The answers that counted, if those of the request came too late."""
 
 
 class Supervisor:
@@ -156,6 +159,19 @@ class Supervisor:
     ) -> SubmittedRun:
         """Resume a run with a person's answers; `client_request` describes the request."""
         return await self._complete(self._answer(owner, run_id, answers, client_request))
+
+    async def late(
+        self, owner: str, run_id: str, answers: tuple[Answer, ...]
+    ) -> SubmittedRun | None:
+        """The run from the answers on that counted instead of these; `None` if there are none."""
+        run = await self._storage.run(owner, run_id)
+        if run.status != "done" and run.stop_requested_at is not None:
+            await self._ends(owner, run.id)  # which cancels its open requests
+        found = late_answers(answers, await answered_requests_of(self._storage, run.id))
+        if found is None:
+            return None
+        run = await self._storage.run(owner, run_id)
+        return SubmittedRun(run, found.after, late=found.answers)
 
     async def stop(self, owner: str, run_id: str) -> Run:
         """Stop a run: at once if it is executed here, else when its process polls."""
