@@ -26,6 +26,7 @@ from mobox.storage import Storage
 from mobox.storage.files import IN_FLIGHT, UNNAMED, address_of
 from mobox.supervisor.pruning import sweep_files
 from mobox.supervisor.turn_files import INLINE
+from server.live_server import WANTS_JSON
 from server.scripted_agent import prompt, text, write_agent
 from support.clocks import Clock
 
@@ -91,7 +92,9 @@ async def hosted(folder: Path, **more: Any) -> AsyncIterator[Host]:
     settings = Settings(data=folder / "data", agents=write_agent(folder / "agents"), **more)
     async with open_services(settings) as services:
         transport = httpx.ASGITransport(create_app(services))
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://localhost", headers=WANTS_JSON
+        ) as client:
             yield Host(services.storage, client, settings.data)
 
 

@@ -230,7 +230,7 @@ async def test_an_address_in_messages_needs_no_key_for_a_day_or_two(tmp_path: Pa
 
 
 async def test_a_page_of_another_origin_gets_an_address_that_it_can_show(tmp_path: Path) -> None:
-    async with app_client(tmp_path, origins=(ORIGIN,)) as (_, client):
+    async with app_client(tmp_path, allowed_origins=(ORIGIN,)) as (_, client):
         file = await upload(client, headers={"origin": ORIGIN})
         assert file["url"].startswith("http://localhost/api/files/")
         picture = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}

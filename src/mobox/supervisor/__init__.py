@@ -166,7 +166,7 @@ class Supervisor:
         """The run from the answers on that counted instead of these; `None` if there are none."""
         run = await self._storage.run(owner, run_id)
         if run.status != "done" and run.stop_requested_at is not None:
-            await self._ends(owner, run.id)  # which cancels its open requests
+            await self._active.wait_until_ended(owner, run.id)  # which cancels its open requests
         found = late_answers(answers, await answered_requests_of(self._storage, run.id))
         if found is None:
             return None
