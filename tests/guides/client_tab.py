@@ -46,6 +46,11 @@ class ClientTab:
         """Where the page shows an error."""
         return self.page.get_by_role("alert")
 
+    @property
+    def photos(self) -> Locator:
+        """The pictures of the user's messages."""
+        return self.sent.get_by_role("img")
+
     def button(self, name: str) -> Locator:
         """The last button with this name: an earlier message may have one as well."""
         return self.page.get_by_role("button", name=name, exact=True).last
@@ -63,6 +68,26 @@ class ClientTab:
     def send(self, text: str) -> None:
         self.composer.fill(text)
         self.button("Send").click()
+
+    def try_to_send(self, text: str) -> None:
+        """Send, unless the page shows an error instead of the chat."""
+        expect(self.composer.or_(self.error).first).to_be_visible()
+        if self.composer.is_visible():
+            self.send(text)
+
+    def send_with_extras(self, text: str) -> str:
+        """Send a message with a field of the application's own; what the agent should show."""
+        self.page.get_by_label("Search the web").check()
+        self.send(text)
+        return '"webSearch": true'
+
+    def interrupt(self, text: str) -> None:
+        """Stop as the client itself does, and send the next message at once."""
+        self.send(text)
+
+    def retry(self) -> None:
+        """Send again what could not be sent."""
+        self.button("Retry").click()
 
     def stop(self) -> None:
         self.button("Stop").click()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from guides.page_server import PageServer, page_server
-from guides.world import MakeWorld, World, guide_server
-from server.live_server import LiveServer
+from guides.world import MakeWorld, Places, World, guide_server
+from server.live_server import LIMIT, LiveServer
 from server.scripted_agent import Gate
 from web.browser_fixtures import base_url, browser_type_launch_args, gate, port, watched
 from web.browser_watch import Watched
@@ -34,6 +35,8 @@ def guide(pages: PageServer, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 @pytest.fixture
 def world(
     pages: PageServer, guide: LiveServer, watched: Watched, gate: Gate, tmp_path: Path
-) -> MakeWorld:
+) -> Iterator[MakeWorld]:
     """Makes the world of a test with a client."""
-    return lambda client: World(client, pages, guide, watched, gate, tmp_path)
+    with httpx.Client(timeout=LIMIT, trust_env=False) as http:
+        places = Places(pages, guide, gate, http, tmp_path)
+        yield lambda client: World(client, places, watched)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import uuid4
 
 import httpx
@@ -16,9 +17,10 @@ from guides.page_server import PageServer
 from server.live_server import LIMIT, LiveServer, live_server, mobox
 from server.scripted_agent import Gate
 from support.ai_sdk_client import CLIENTS
+from support.waiting import wait_until
 from web.browser_watch import Watched
 
-__all__ = ["MakeWorld", "World", "guide_server", "new_key"]
+__all__ = ["MakeWorld", "Places", "World", "guide_server", "new_key", "revoke_keys"]
 
 AGENTS = CLIENTS / "agents"
 NEW_CHAT = r"status of 404 .*/api/chats/chat-"
@@ -42,27 +44,32 @@ def new_key(data: Path, owner: str) -> str:
     return next(word for word in printed.split() if word.startswith("mbx_"))
 
 
+def revoke_keys(data: Path) -> None:
+    """Revoke every key of a server with this data folder."""
+    _, printed, _ = mobox("keys", "list", "--data", data)
+    for key in re.findall(r"\bkey_\w+", printed):
+        assert mobox("keys", "revoke", key, "--data", data)[0] == 0
+
+
+class Places(NamedTuple):
+    """What the clients of a test have in common."""
+
+    pages: PageServer
+    server: LiveServer
+    gate: Gate
+    http: httpx.Client
+    folder: Path
+    """An empty folder, for the test's own servers."""
+
+
 class World:
     """One test's view of everything. `chat` is a new chat's id."""
 
-    def __init__(
-        self,
-        client: Client,
-        pages: PageServer,
-        server: LiveServer,
-        watched: Watched,
-        gate: Gate,
-        folder: Path,
-    ) -> None:
+    def __init__(self, client: Client, places: Places, watched: Watched) -> None:
         self.client = client
-        self.pages = pages
-        self.server = server
-        self.gate = gate
-        self.folder = folder
-        """An empty folder for the test's own servers."""
+        self.pages, self.server, self.gate, self.http, self.folder = places
         self.chat = f"chat-{uuid4().hex[:12]}"
-        self.http = httpx.Client(timeout=LIMIT, trust_env=False)
-        self._context, self._watch = watched(pages.origin, timezone_id="Europe/Lisbon")
+        self._context, self._watch = watched(self.pages.origin, timezone_id="Europe/Lisbon")
         self._watch.expect(NEW_CHAT)
 
     @property
@@ -70,7 +77,7 @@ class World:
         """A message whose answer stops at the gate, half way."""
         return f"slow {self.gate.step[1]}"
 
-    def open(self, server: str = "", **settings: str) -> ClientTab:
+    def open(self, server: str = "", *, wait: bool = True, **settings: str) -> ClientTab:
         """A tab of this test's browser context, with its chat."""
         server = server or self.server.url
         self._watch.allow(server)
@@ -78,18 +85,36 @@ class World:
         page = self._context.new_page()
         page.goto(self.pages.address(self.client.id, self.client.page, **settings))
         tab = self.client.tab(page)
-        tab.wait_until_open()
+        if wait:
+            tab.wait_until_open()
         return tab
 
     def expect_complaint(self, pattern: str) -> None:
         """Allow what the browser's console reports about a failure that the test provokes."""
         self._watch.expect(pattern)
 
-    def stored(self) -> list[dict[str, object]]:
+    def stored(self) -> list[dict[str, Any]]:
         """The messages of the chat, as the server has stored them."""
-        response = self.http.get(f"{self.server.url}/api/chats/{self.chat}")
-        messages: list[dict[str, object]] = response.raise_for_status().json()["messages"]
+        messages: list[dict[str, Any]] = self._read()["messages"]
         return messages
+
+    def stored_text(self, index: int) -> str:
+        """The text of one of these messages."""
+        text: str = self.stored()[index]["content"]
+        return text
+
+    def stored_runs(self) -> int:
+        """How many runs the chat has; each has answered a message of its own."""
+        return len([message for message in self.stored() if message["role"] == "assistant"])
+
+    def wait_until_idle(self) -> None:
+        """Wait until the chat has no active run."""
+        wait_until(lambda: self._read()["activeRun"] is None)
+
+    def _read(self) -> dict[str, Any]:
+        response = self.http.get(f"{self.server.url}/api/chats/{self.chat}")
+        chat: dict[str, Any] = response.raise_for_status().json()
+        return chat
 
 
 MakeWorld: TypeAlias = Callable[[Client], World]
