@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from guides.bundles import PageSource
-from guides.cells import Client
+from guides.cells import Client, Scenario
 from guides.client_tab import ClientTab
+from guides.scenarios import SCENARIOS
+from guides.world import World
 
-__all__ = ["HTTP_AGENT", "ReconnectingTab"]
+__all__ = ["HTTP_AGENT", "ReconnectingTab", "reported"]
 
 
 class ReconnectingTab(ClientTab):
@@ -18,8 +20,21 @@ class ReconnectingTab(ClientTab):
         """Nothing: the page does it."""
 
 
+def reported(cell: str, *patterns: str) -> dict[str, Scenario]:
+    """The scenario of a cell, for a client that reports the failure in the console as well."""
+
+    def scenario(world: World) -> None:
+        for pattern in patterns:
+            world.expect_complaint(pattern)
+        SCENARIOS[cell](world)
+
+    return {cell: scenario}
+
+
+FAILED: Final = "Agent execution failed"
 HTTP_AGENT: Final = Client(
     name="HttpAgent 1.0",
     page=PageSource("docs/clients/http-agent.md", "http-agent.ts"),
     tab=ReconnectingTab,
+    own=reported("wrong key", FAILED) | reported("server killed", FAILED),
 )
