@@ -32,7 +32,8 @@ RUNS_PER_OWNER: Final = 20
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 TEST_CLIENT: Final = "testserver"
 """The host name that Starlette's `TestClient` sends; no public site can have it."""
-ANY_HOST: Final = "*"
+ANY: Final = "*"
+"""In a list of hosts or headers: all of them."""
 BUNDLED_AGENTS: Final = Path(__file__).parent / "agents"
 REPOSITORY_AGENTS: Final = Path(__file__).parents[2] / "agents"
 """The bundled agents in a clone, where they are not part of a wheel."""
@@ -45,6 +46,8 @@ _NEEDS_PRINCIPAL: Final = (
     "only an app with its own authentication may allow any host, create_app(…, principal=…); with"
     " --auth keys list no hosts instead"
 )
+
+_NAME_HEADERS: Final = "with --allow-credentials list the headers by name"
 
 
 def now_ms() -> int:
@@ -119,6 +122,33 @@ def _origins(text: str) -> tuple[str, ...]:
     for name in names:
         listed_origin(name)
     return names
+
+
+_HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
+
+
+def _headers(text: str) -> tuple[str, ...]:
+    names = tuple(name.lower() for name in _names(text))
+    for name in names:
+        if not _HEADER.fullmatch(name):
+            raise ValueError(f"{name!r} is not the name of a header; expected one such as x-tenant")
+    return names
+
+
+def _named_headers(text: str) -> tuple[str, ...]:
+    names = _headers(text)
+    if ANY in names:
+        raise ValueError("expected the names of headers; * is not possible here")
+    return names
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in _FLAGS:
+        raise ValueError(f"expected one of {', '.join(_FLAGS)}")
+    return _FLAGS[text.lower()]
+
+
+_FLAGS: Final = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
 
 
 def _folder(text: str) -> Path:
@@ -228,6 +258,17 @@ class Settings(Struct, frozen=True, kw_only=True):
         tuple[str, ...],
         Setting("origins allowed to send cross-origin requests (CORS), a,b", _origins),
     ] = ()
+    allowed_headers: Annotated[
+        tuple[str, ...],
+        Setting("further request headers that those origins may send, a,b or *", _headers),
+    ] = ()
+    allow_credentials: Annotated[
+        bool, Setting("true: those origins may send cookies (CORS credentials)", _flag)
+    ] = False
+    forwarded_headers: Annotated[
+        tuple[str, ...],
+        Setting("request headers that agents get in turn.frontend, a,b", _named_headers),
+    ] = ()
     max_body: Annotated[int, Setting("maximum size of a request body in bytes", _count)] = 8 << 20
     max_runs: Annotated[int, Setting("maximum number of concurrent runs", _count)] = 200
     max_runs_per_owner: Annotated[
@@ -243,6 +284,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_streams: Annotated[
         int, Setting("open streams and sockets of one owner, with authentication", _count)
     ] = 20
+    when_running: Annotated[
+        Literal["auto", "interrupt", "reject"],
+        Setting(
+            "a message during a run: interrupt the run, reject the message, or auto (interrupt a"
+            " run that its clients have left)",
+            _one_of("auto", "interrupt", "reject"),
+        ),
+    ] = "auto"
     hold: Annotated[
         float, Setting("seconds that a waiting agent's process is kept alive", _seconds)
     ] = 600
@@ -278,6 +327,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     look: float = 1
     """How often to poll for runs that other processes want executed or stopped, where there are no
     notifications."""
+    grace: float = 1
+    """How long a message waits for the disconnect of a client that has left the running run."""
     drain: float = 8
     """How long agents have to exit when the server shuts down."""
 
@@ -300,6 +351,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.auth == "none" and not is_loopback(self.host):
             raise InvalidSetting("host", self.host, _NEEDS_KEYS)
+        if self.allow_credentials and ANY in self.allowed_headers:
+            raise InvalidSetting("allowed_headers", ANY, _NAME_HEADERS)
 
     def check_shared(self, field: str) -> None:
         """Refuse an in-memory database where several processes have to share one."""
@@ -343,9 +396,9 @@ class Settings(Struct, frozen=True, kw_only=True):
         if is_hooked and not self.allowed_hosts:
             return (*self.hosts, TEST_CLIENT)
         if is_hooked:
-            return None if ANY_HOST in self.allowed_hosts else self.hosts
-        if ANY_HOST in self.allowed_hosts:
-            raise InvalidSetting("allowed_hosts", ANY_HOST, _NEEDS_PRINCIPAL)
+            return None if ANY in self.allowed_hosts else self.hosts
+        if ANY in self.allowed_hosts:
+            raise InvalidSetting("allowed_hosts", ANY, _NEEDS_PRINCIPAL)
         return None if self.auth == "keys" and not self.allowed_hosts else self.hosts
 
     @property
@@ -376,6 +429,8 @@ def setting_text(value: object) -> str:
     """The value as the text of a setting; "" for `None`."""
     if isinstance(value, tuple | list):
         return ",".join(map(str, value))
+    if isinstance(value, bool):
+        return str(value).lower()
     return "" if value is None else str(value)
 
 

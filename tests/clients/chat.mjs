@@ -78,7 +78,8 @@ class Wire {
       throw error;
     }
     const { status, headers } = response;
-    Object.assign(request, { status, run: headers.get("x-mobox-run") });
+    const [run, code] = ["x-mobox-run", "x-mobox-error"].map((name) => headers.get(name));
+    Object.assign(request, { status, run, code });
     if (response.ok && response.body) {
       return new Response(this.#frames(response.body, request, cut), { status, headers });
     }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from guides.assistant_ui import ASSISTANT_UI
 from guides.cells import Client
 from guides.use_chat import USE_CHAT_6, USE_CHAT_7
 
 __all__ = ["CLIENTS"]
 
-CLIENTS: Final[tuple[Client, ...]] = (USE_CHAT_6, USE_CHAT_7)
+CLIENTS: Final[tuple[Client, ...]] = (USE_CHAT_6, USE_CHAT_7, ASSISTANT_UI)

@@ -12,9 +12,9 @@ __all__ = ["USE_CHAT_6", "USE_CHAT_7"]
 DOCUMENT: Final = "docs/clients/use-chat.md"
 USE_CHAT_6: Final = Client(
     name="useChat, ai 6",
-    page=PageSource(DOCUMENT, "use-chat.ts", {"@ai-sdk/react": "@ai-sdk/react-v6", "ai": "ai-v6"}),
+    page=PageSource(DOCUMENT, "main.ts", {"@ai-sdk/react": "@ai-sdk/react-v6", "ai": "ai-v6"}),
 )
 USE_CHAT_7: Final = Client(
     name="useChat, ai 7",
-    page=PageSource(DOCUMENT, "use-chat.ts", {"@ai-sdk/react": "@ai-sdk/react", "ai": "ai"}),
+    page=PageSource(DOCUMENT, "main.ts", {"@ai-sdk/react": "@ai-sdk/react", "ai": "ai"}),
 )

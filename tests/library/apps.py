@@ -45,7 +45,9 @@ async def running(app: ASGIApp, host: str = "localhost") -> AsyncIterator[httpx.
             await stack.enter_async_context(app.router.lifespan_context(app))
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         client = httpx.AsyncClient(
-            transport=transport, base_url=f"http://{host}", headers={"x-user": "ann"}
+            transport=transport,
+            base_url=f"http://{host}",
+            headers={"x-user": "ann", "accept": "application/json"},
         )
         yield await stack.enter_async_context(client)
 

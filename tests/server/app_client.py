@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 from starlette.applications import Starlette
@@ -20,21 +21,21 @@ from mobox.server.routes import starlette_routes
 from mobox.server.services import Services
 from mobox.settings import OWNER, Settings
 from mobox.storage.log import Run
-from server.live_server import AGENTS, message
+from server.live_server import AGENTS, WANTS_JSON, message
 
 
 @asynccontextmanager
 async def app_client(
-    data: Path, database_url: str = "", root: str = "", origins: tuple[str, ...] = ()
+    data: Path, database_url: str = "", root: str = "", **options: Any
 ) -> AsyncIterator[tuple[Services, httpx.AsyncClient]]:
     """A server's services, and a client; what the app raises is what a server would log."""
-    settings = Settings(
-        data=data, agents=AGENTS, database_url=database_url, allowed_origins=origins
-    )
+    settings = Settings(data=data, agents=AGENTS, database_url=database_url, **options)
     async with open_services(settings) as services:
         app = Starlette(routes=[Mount(root, create_app(services))])
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://localhost", headers=WANTS_JSON
+        ) as client:
             yield services, client
 
 

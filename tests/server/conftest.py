@@ -8,7 +8,7 @@ import pytest
 
 from server.ag_ui_clients import NEWEST, OLDER, AGUIFrontend, AGUIPages
 from server.chat_clients import ChatClients, Frontend
-from server.live_server import LIMIT, LiveServer, live_server
+from server.live_server import LIMIT, WANTS_JSON, LiveServer, live_server
 from server.scripted_agent import Gate, write_agent
 from server.server_probe import ServerProbe
 from server.serving import UVLOOP
@@ -78,7 +78,7 @@ def agui(
 @pytest.fixture(scope="session")
 def http() -> Iterator[httpx.Client]:
     """What is neither a page nor a server."""
-    with httpx.Client(timeout=LIMIT, trust_env=False) as client:
+    with httpx.Client(timeout=LIMIT, trust_env=False, headers=WANTS_JSON) as client:
         yield client
 
 

@@ -17,6 +17,8 @@ from uuid import uuid4
 
 import httpx
 
+from server.live_server import WANTS_JSON
+
 SILENCE = 2.0
 """Seconds after which a client tries another server: less than a server here is asleep for."""
 BREATH = 0.1
@@ -54,7 +56,9 @@ class Doors:
 async def open_doors(addresses: Sequence[str], seed: int) -> AsyncIterator[Doors]:
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
     clients = [
-        httpx.AsyncClient(base_url=url, timeout=SILENCE, limits=limits, trust_env=False)
+        httpx.AsyncClient(
+            base_url=url, timeout=SILENCE, limits=limits, trust_env=False, headers=WANTS_JSON
+        )
         for url in addresses
     ]
     try:

@@ -27,6 +27,8 @@ from mobox.storage.log import Run
 
 HERE = Path(__file__).parent
 AGENTS = HERE / "agents"
+WANTS_JSON = {"accept": "application/json"}
+"""For errors as a program reads them; without it, `useChat`'s routes answer with a sentence."""
 LIMIT = 60.0
 """Seconds in which anything here should long have happened."""
 MOBOX = [sys.executable, "-c", "import sys; from mobox.cli import main; sys.exit(main())"]
@@ -129,7 +131,7 @@ def reserved_port() -> Iterator[int]:
 async def http_client(server: LiveServer) -> AsyncIterator[httpx.AsyncClient]:
     limits = httpx.Limits(max_connections=None)
     async with httpx.AsyncClient(
-        base_url=server.url, timeout=LIMIT, limits=limits, trust_env=False
+        base_url=server.url, timeout=LIMIT, limits=limits, trust_env=False, headers=WANTS_JSON
     ) as client:
         yield client
 

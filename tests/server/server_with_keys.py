@@ -20,7 +20,7 @@ from mobox.server.services import Services
 from mobox.settings import Settings
 from mobox.storage import SqliteStorage, Storage
 from mobox.storage.keys import ApiKey
-from server.live_server import AGENTS, message
+from server.live_server import AGENTS, WANTS_JSON, message
 
 LONG_AGO = 1000
 
@@ -35,7 +35,9 @@ async def keyed_app(
     )
     async with open_services(settings) as services:
         transport = httpx.ASGITransport(create_app(services, hook), raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://localhost", headers=WANTS_JSON
+        ) as client:
             yield services, client
 
 

@@ -54,7 +54,10 @@ async def client_of(app: ASGIApp) -> AsyncIterator[httpx.AsyncClient]:
     async with (
         serve(app) as port,
         httpx.AsyncClient(
-            base_url=f"http://127.0.0.1:{port}", trust_env=False, verify=False
+            base_url=f"http://127.0.0.1:{port}",
+            headers={"accept": "application/json"},
+            trust_env=False,
+            verify=False,
         ) as client,
     ):
         yield client

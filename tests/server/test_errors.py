@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
+import fastapi
 import httpx
 import pytest
 from starlette.applications import Starlette
@@ -26,6 +28,7 @@ from mobox.errors import (
     MoboxError,
     NotWaiting,
     ProtocolError,
+    RateLimited,
     RunActive,
     RunNotFound,
     ShuttingDown,
@@ -36,6 +39,7 @@ from mobox.errors import (
     UnknownProfile,
     UnknownProtocol,
 )
+from mobox.server.error_body import as_sentence, prefers_json
 from mobox.server.errors import ERROR_TABLE, NO_STORAGE, exception_handlers, explain
 from server.serving import client_of
 
@@ -151,3 +155,63 @@ def test_every_exception_of_mobox_has_an_answer() -> None:
 @pytest.mark.parametrize("family", [mobox.errors.ConflictError, mobox.errors.QuotaError])
 def test_error_without_a_row_is_reported_as_its_family(family: type[MoboxError]) -> None:
     assert explain(family("because"), "here").status in (409, 429)
+
+
+# Sentences for people
+
+
+@pytest.mark.parametrize("kind", ERROR_TABLE, ids=lambda kind: kind.__name__)
+def test_every_row_has_one_sentence_for_people(kind: type[MoboxError]) -> None:
+    row = ERROR_TABLE[kind]
+    assert re.fullmatch(r"[A-Z][^\n]+(\.|: \{error\})", row.sentence)
+    assert ". " not in row.sentence
+    assert row.code not in row.sentence
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (RunActive("run_1"), "Another answer is still being written in this chat."),
+        (ChatNotFound("c"), "This chat does not exist."),
+        (RunNotFound("r"), "There is no such run."),
+        (InvalidRequest("id", "{is} wrong"), "The request is not valid: id: {is} wrong."),
+        (RateLimited(60, 3), "Too many messages in a short time: try again in 3 seconds."),
+        (StorageError("secret"), ERROR_TABLE[StorageError].sentence),
+    ],
+)
+def test_sentence_has_what_helps_a_person(error: MoboxError, sentence: str) -> None:
+    assert explain(error, "here").sentence == sentence
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("", False),
+        ("*/*", False),
+        ("application/json", True),
+        ("text/event-stream, Application/JSON", True),
+        ("application/json, text/plain, */*", True),
+        ("text/plain, application/json", False),
+        ("text/plain;q=0.5, application/json", True),
+        ("application/json;q=0.5, text/plain;q=0.9", False),
+        ("application/json;q=0", False),
+        ("application/json;q=much", False),
+        ("text/html", False),
+    ],
+)
+def test_json_is_sent_to_those_who_prefer_it(accept: str, expected: bool) -> None:
+    assert prefers_json(accept) is expected
+
+
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [("not found", "Not found."), ("Why?", "Why?"), (" It is.\n", "It is.")],
+)
+def test_message_becomes_a_sentence(message: str, sentence: str) -> None:
+    assert as_sentence(message) == sentence
+
+
+async def test_error_of_another_app_need_not_be_text() -> None:
+    problem = fastapi.HTTPException(418, {"why": "FastAPI allows any value"})
+    response = await answer_to(problem)
+    assert response.json()["error"]["message"] == problem.detail

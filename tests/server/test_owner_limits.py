@@ -177,7 +177,8 @@ async def test_without_keys_there_are_no_limits_of_an_owner(tmp_path: Path) -> N
         assert services.settings.runs_per_owner == services.settings.max_runs
         run = await begin(services, "c", "hello")
         for _ in range(services.settings.max_runs_per_minute + 1):
-            again = await client.post("/api/chat", json=message("c", "something else"))
+            other = {**message("c", "something else"), "whenRunning": "reject"}
+            again = await client.post("/api/chat", json=other)
             assert code_of(again) == (409, "run_active")
         assert run.status == "running"
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from server.live_server import LIMIT, LiveServer, live_server, loading_first, message
+from server.live_server import LIMIT, WANTS_JSON, LiveServer, live_server, loading_first, message
 from server.proxies import NAME, PROXIES, Proxy, running_proxy
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
 from server.server_probe import ServerProbe
@@ -198,7 +198,9 @@ def test_a_page_that_came_by_tls_may_ask_and_one_that_did_not_may_not(
 ) -> None:
     with running_proxy(name, tmp_path / name, servers, tls=True) as proxy:
         trusted = ssl.create_default_context(cafile=proxy.certificate)
-        with httpx.Client(timeout=LIMIT, trust_env=False, verify=trusted) as https:
+        with httpx.Client(
+            timeout=LIMIT, trust_env=False, verify=trusted, headers=WANTS_JSON
+        ) as https:
             assert say(https, proxy, chat_id, **as_a_page(proxy, "https")).status_code == 200
             plain = say(https, proxy, chat_id, **as_a_page(proxy, "http"))
             assert plain.json()["error"]["code"] == "cross_origin"

@@ -15,9 +15,10 @@ from mobox.delivery.socketio import Refusal, Socket, Sockets
 from mobox.delivery.socketio_packets import EventPayload, Flow
 from mobox.events import JSON, Done, InputRequest, Paused, Start
 from mobox.formatters.agent_event import AgentEventFormatter
+from mobox.server.readers import Readers
 from mobox.server.runs.reader import Batch, RunReader
 from mobox.server.session_index import Format, SessionIndex
-from mobox.server.socketio.reader import IndexedSession, Session, SessionBatch
+from mobox.server.socketio.reader import IndexedSession, Session, SessionBatch, SessionSources
 from mobox.server.socketio.sessions import Subscription
 from mobox.storage import Storage, open_storage
 from mobox.storage.log import RunId
@@ -35,12 +36,16 @@ async def store() -> AsyncIterator[Storage]:
     await store.close()
 
 
+def sources_of(store: Storage) -> SessionSources:
+    return SessionSources(store, SessionIndex(store), Readers(store, lambda: False))
+
+
 class Reader:
     """Somebody who has joined, and notes what comes."""
 
     def __init__(self, store: Storage, last: int) -> None:
         self.told: Indexes = []
-        self._reading = IndexedSession(store, SESSION, SessionIndex(store), last)
+        self._reading = IndexedSession(sources_of(store), SESSION, last)
         self._heard = asyncio.Event()
 
     async def join(self) -> None:
@@ -140,7 +145,7 @@ async def test_finished_reader_keeps_nothing_of_the_run(store: Storage) -> None:
     await say(store, run, *BEGINNING, *words(*["word "] * 1000), *ENDING)
     kinds = (AgentEventFormatter, RunReader, Batch, SessionBatch)
     before = alive(*kinds)
-    reading, taker = IndexedSession(store, SESSION, SessionIndex(store), -1), Taker()
+    reading, taker = IndexedSession(sources_of(store), SESSION, -1), Taker()
     await reading.open()
     subscription = Subscription(taker.socket, SESSION, reading, store)
     subscription.start()

@@ -59,7 +59,7 @@ from mobox.events.turn import (
 from mobox.storage import Settings, Storage
 from mobox.storage.chats import Chats, NamedRequest
 from mobox.storage.keys import Keys
-from mobox.storage.log import PAGE, ClientRequest, Log, RawLine, Run, RunId
+from mobox.storage.log import PAGE, ClientRequest, Log, RawLine, ReaderState, Run, RunId
 
 SETTINGS = Settings(poll_seconds=3600, lease=3600)  # no poll helps a wake-up that was lost
 SECONDS = 60  # only a test that hangs takes so long
@@ -165,12 +165,12 @@ BY_OWNER: dict[str, Use] = {
 LISTS_OF_AN_OWNER = {"busy_chats", "chats"}
 BY_RUN_ID = {
     "append", "asked", "beyond", "follow", "next_attempt", "note", "queue", "raw_lines", "read",
-    "take_over",
+    "readers", "set_reader", "take_over",
 }  # fmt: skip
 OF_THE_STORE = {
     "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "forget_deleted",
-    "idle_chats", "has_active_worker", "settle", "still_there", "stopping", "wake_ups",
-    "when_work",
+    "idle_chats", "has_active_worker", "is_running", "settle", "still_there", "stopping",
+    "wake_ups", "when_work",
 }  # fmt: skip
 
 
@@ -650,6 +650,23 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert await store.stopping() == []
         ended = await store.run("ann", run.id)
         assert await store.request_stop("ann", run.id) == ended
+
+    # Readers
+
+    async def test_the_readers_of_a_run_are_known_until_they_are_gone(self, store: Storage) -> None:
+        run = await begin(store)
+        states: list[ReaderState | None] = ["reading", "left", "reading", None]
+        assert await store.readers(run.id) == set()
+        for state in states:
+            await store.set_reader(run.id, state)
+            assert await store.readers(run.id) == ({state} if state else set())
+
+    async def test_a_deleted_run_has_no_readers(self, store: Storage) -> None:
+        run = await begin(store)
+        await store.set_reader(run.id, "reading")
+        await store.delete("ann", "chat")
+        await store.set_reader(run.id, "left")
+        assert await store.readers(run.id) == set()
 
     # Turns
 

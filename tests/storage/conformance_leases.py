@@ -51,3 +51,21 @@ class LeasesConformance(Conformance):
             assert [run.id for run in await two.expired()] == [let_go.id]
             renewed = await two.run("ann", kept.id)
             assert (renewed.lease_owner, renewed.epoch) == (kept.lease_owner, 1)
+
+    async def test_each_process_has_its_own_readers(self, tmp_path: Path) -> None:
+        async with self.opened(tmp_path, Settings()) as (one, two):
+            run = await begin(one)
+            await one.set_reader(run.id, "left")
+            await two.set_reader(run.id, "reading")
+            assert await one.readers(run.id) == {"left", "reading"}
+            await two.set_reader(run.id, None)
+            assert await two.readers(run.id) == {"left"}
+
+    async def test_no_process_is_taken_for_dead_while_its_store_is_open(
+        self, tmp_path: Path
+    ) -> None:
+        async with self.opened(tmp_path, Settings()) as (one, two):
+            run = await begin(one)
+            assert await two.is_running(run.lease_owner or "") is not False
+            assert await two.is_running("of another time") is None
+            assert await two.expired() == []

@@ -25,6 +25,11 @@ from mobox.events import JSON, InputRequest
 Decision = Literal["approved", "denied", "edited", "answered", "cancelled"]
 
 
+WhenRunning = Literal["auto", "interrupt", "reject"]
+"""What becomes of a new message while a run of its chat is running: it stops the run, or is
+refused; `auto` interrupts a run that its clients have left."""
+
+
 class PromptText(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="text"):
     """Text."""
 
@@ -190,6 +195,8 @@ class Request(Struct, frozen=True, kw_only=True):
     name: str | None = None
     """The client's id of this request, by which it may resume or stop it."""
     frontend: Frontend | None = None
+    when_running: WhenRunning | None = None
+    """What to do if a run of the chat is running; `None` is the server's setting."""
     idempotency_key: str | None = None
     extra: dict[str, JSON] = field(default_factory=dict)
     """Other fields that the client sent, under its own names."""

@@ -11,7 +11,7 @@ import hashlib
 import inspect
 import secrets
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -35,7 +35,7 @@ from mobox.server.eventstream import frames
 from mobox.server.guard import WITHIN
 from mobox.server.services import Services
 from mobox.server.session_index import Format
-from mobox.settings import ANY_HOST, RUNS_PER_OWNER, Settings, parse_setting, setting_text
+from mobox.settings import ANY, RUNS_PER_OWNER, Settings, parse_setting, setting_text
 from mobox.storage import Storage
 from mobox.storage.log import Run, pages
 from mobox.supervisor import Supervisor
@@ -58,11 +58,19 @@ class Options(TypedDict, total=False):
     allowed_hosts: Sequence[str]
     """Further host names of the app besides loopback; `"*"` allows any."""
     allowed_origins: Sequence[str]
+    """Origins of pages that may use it (CORS)."""
+    allowed_headers: Sequence[str]
+    """Further headers that those pages may send; `"*"` allows any."""
+    allow_credentials: bool
+    """Whether those pages may send cookies."""
+    forwarded_headers: Sequence[str]
+    """Request headers that agents get in `turn.frontend`."""
     max_body: int
     max_runs: int
     max_runs_per_owner: int
     max_runs_per_minute: int
     max_streams: int
+    when_running: str
     hold: float
     lease: float
 
@@ -78,8 +86,8 @@ def settings_of(options: Options) -> Settings:
         if name not in _KNOWN:
             raise InvalidSetting(name, str(value), f"unknown option; known: {', '.join(_KNOWN)}")
         if name != "agents" and (text := setting_text(value)):
-            is_any = (name, text) == ("allowed_hosts", ANY_HOST)
-            given[name] = (ANY_HOST,) if is_any else parse_setting(name, text)
+            is_any = (name, text) == ("allowed_hosts", ANY)
+            given[name] = (ANY,) if is_any else parse_setting(name, text)
     return Settings(**given)
 
 
@@ -223,9 +231,10 @@ class Mobox:
         """The log entries of a run; with `live` also those that come until it ends."""
         run = await self.storage.run(owner, run_id)
         batches = self.storage.follow if live else partial(pages, self.storage)
-        async for batch in batches(run.id, after):
-            for entry in batch:
-                yield entry
+        with self._open.readers.reading(run) if live else nullcontext():
+            async for batch in batches(run.id, after):
+                for entry in batch:
+                    yield entry
 
     async def frames(
         self, owner: str, run_id: str, protocol: str = "ai-sdk", profile: str | None = None
@@ -236,8 +245,9 @@ class Mobox:
         index = await self._first_index(run, fmt) if is_indexed(protocol) else 0
         stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=owner, first_event_index=index)
         formatter = formatter_of_run(protocol, stored, profile)
-        async for batch in frames(self.storage, run.id, formatter):
-            yield batch
+        with self._open.readers.reading(run):
+            async for batch in frames(self.storage, run.id, formatter):
+                yield batch
 
     async def _first_index(self, run: Run, fmt: Format) -> int:
         """Wait for the run's first entry: by then a waiting run before it has ended."""

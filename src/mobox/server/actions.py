@@ -5,8 +5,6 @@ And which run of a chat a request refers to.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 
 from mobox.errors import ChatNotFound, InvalidRequest, RunNotFound
@@ -14,7 +12,7 @@ from mobox.events import JSON
 from mobox.events.turn import Action, Answer, Decision, Request
 from mobox.formatters.bodies import Id
 from mobox.storage import Storage
-from mobox.storage.log import ClientRequest, Run, Status
+from mobox.storage.log import ClientRequest, Run, Status, active_of
 from mobox.supervisor import SubmittedRun, Supervisor
 
 
@@ -126,10 +124,3 @@ async def latest_run(storage: Storage, owner: str, chat_id: str) -> Run | None:
     runs = await runs_so_far(storage, owner, chat_id)
     live = [run for run in runs if not run.superseded]
     return active_of(runs) or (live[-1] if live else None)
-
-
-def active_of(runs: Sequence[Run]) -> Run | None:
-    """The running one of a chat's runs, else the last waiting one, in the order of the store."""
-    active = [run for run in runs if not run.superseded and run.status != "done"]
-    running = [run for run in active if run.status == "running"]
-    return (running or active)[-1] if active else None

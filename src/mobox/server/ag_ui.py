@@ -32,13 +32,13 @@ from mobox.formatters.ag_ui import (
 from mobox.formatters.ag_ui.requests import RunInput, read_input, request_of
 from mobox.formatters.ag_ui.state import PageState, PageStateFormatter
 from mobox.formatters.bodies import Id
-from mobox.server.actions import RunState, active_of, latest_run, runs_so_far
+from mobox.server.actions import RunState, latest_run, runs_so_far
 from mobox.server.auth.authentication import authenticator_of
 from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream, frames
 from mobox.server.services import Services, json_response, read_as, read_json
 from mobox.storage.chats import StoredMessage
-from mobox.storage.log import ClientRequest
+from mobox.storage.log import ClientRequest, active_of
 from mobox.supervisor import SubmittedRun
 
 DEFAULT: Final = "default"
@@ -212,7 +212,8 @@ async def _stream(
     batches = frames(
         services.storage, run_id, PageStateFormatter(formatter, states), continued.after
     )
-    return EventStream(batches, services.heartbeats, {"x-mobox-run": run_id})
+    reading = services.readers.reading(continued.run)
+    return EventStream(batches, services.heartbeats, {"x-mobox-run": run_id}, reading)
 
 
 class _History(Sequence[AGUIMessage]):

@@ -88,4 +88,5 @@ def _is_streamed(run: Run, profile: str | None, is_strict: bool) -> bool:
 
 def _stream(services: Services, run: Run, profile: str | None, after: int = 0) -> EventStream:
     batches = frames(services.storage, run.id, get_formatter(PROTOCOL, run.id, profile), after)
-    return EventStream(batches, services.heartbeats, {**HEADERS, "x-mobox-run": run.id})
+    headers = {**HEADERS, "x-mobox-run": run.id}
+    return EventStream(batches, services.heartbeats, headers, services.readers.reading(run))

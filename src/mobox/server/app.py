@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from mobox.capture.catalog import Catalog
@@ -26,6 +24,7 @@ from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
 from mobox.server.guard import Allowed, Guard
 from mobox.server.metrics import Registry
+from mobox.server.readers import Readers
 from mobox.server.routes import starlette_routes
 from mobox.server.services import Process, Services
 from mobox.server.session_index import SessionIndex
@@ -126,7 +125,8 @@ async def open_services(
         heartbeats = Heartbeats()
         heartbeats.start()
         actions, index = ChatActions(storage, process.supervisor), SessionIndex(storage)
-        sessions = Sessions(storage, actions, index, metrics)
+        readers = Readers(storage, lambda: process.supervisor.closing)
+        sessions = Sessions(storage, actions, index, readers, metrics)
         sockets = Sockets(sessions, max_bytes=settings.max_body, peers=peers)
         metrics.gauge(
             "mobox_streams", "Open event streams (SSE responses).", lambda: heartbeats.open_streams
@@ -149,10 +149,12 @@ async def open_services(
                 website=Website(),
                 sockets=sockets,
                 index=index,
+                readers=readers,
             )
         finally:
             await sockets.leave(0)
             await sockets.aclose()
+            await readers.close()
             heartbeats.stop()
 
 
@@ -165,13 +167,14 @@ def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
     knows_owners = principal is not None or settings.auth == "keys"
     app = Starlette(
         routes=starlette_routes(services, _authenticator(services, principal, knows_owners)),
-        middleware=_cross_origin(settings.origins),
         exception_handlers=exception_handlers,
     )
     # Around all of Starlette, whose handler of unexpected errors is outside its middleware.
     allowed = Allowed(
         hosts=settings.hosts_of(is_hooked=principal is not None),
         origins=settings.origins,
+        headers=(*settings.allowed_headers, *settings.forwarded_headers),
+        credentials=settings.allow_credentials,
         max_body=settings.max_body,
         takes_addresses=knows_owners,
         is_hooked=principal is not None,
@@ -193,18 +196,3 @@ def _authenticator(services: Services, principal: Hook | None, knows_owners: boo
         ConnectionRegistry(storage, settings.max_streams),
         RateLimit(settings.max_runs_per_minute),
     )
-
-
-def _cross_origin(origins: Collection[str]) -> list[Middleware]:
-    """CORS: let pages of these origins send requests and read the responses."""
-    if not origins:
-        return []
-    return [
-        Middleware(
-            CORSMiddleware,
-            allow_origins=list(origins),
-            allow_methods=["GET", "POST", "PATCH", "DELETE"],
-            allow_headers=["authorization", "content-type", "idempotency-key", "last-event-id"],
-            expose_headers=["x-mobox-run", "x-mobox-status", "retry-after", "www-authenticate"],
-        )
-    ]

@@ -9,7 +9,9 @@ Rule 4: an exception in the batches is logged, and the connection is aborted: on
         ends properly. Inside another app returning is not enough: Starlette's `BaseHTTPMiddleware`
         ends the response properly, even after an exception. It aborts, as servers do, when it gets
         a message type that ASGI does not have.
-Rule 5: an idle stream has one task beside the server's own, which waits for the disconnect, and no
+Rule 5: a stream of a run counts as its reader while it is open; whether the client left it by
+        itself is known here.
+Rule 6: an idle stream has one task beside the server's own, which waits for the disconnect, and no
         timer.
 """
 
@@ -18,7 +20,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from types import MappingProxyType
 from typing import Final
 
@@ -30,6 +32,7 @@ from mobox.errors import NotFoundError
 from mobox.events import Done, LogEntry
 from mobox.formatters import Formatter, format_all, joining
 from mobox.server.guard import WITHIN
+from mobox.server.readers import Reading
 from mobox.storage.log import Log, RunId, pages
 
 _ABORT: Final = "mobox.broken_off"
@@ -99,15 +102,17 @@ class EventStream:
     """One response: batches of frames, as `delivery.sse` makes them."""
 
     __slots__ = ("_batches", "_beat", "_broken", "_cut", "_headers", "_heartbeats", "_over",
-                 "_send", "_silent_ticks", "_task", "_writing")  # fmt: skip
+                 "_reading", "_send", "_silent_ticks", "_task", "_writing")  # fmt: skip
 
     def __init__(
         self,
         batches: AsyncIterator[bytes],
         heartbeats: Heartbeats,
         headers: Mapping[str, str] = _NONE,
+        reading: AbstractContextManager[Reading] | None = None,
     ) -> None:
         self._batches = batches
+        self._reading = reading
         self._heartbeats = heartbeats
         self._headers = headers
         self._writing = asyncio.Lock()
@@ -120,9 +125,16 @@ class EventStream:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._send = send
         self._task = asyncio.current_task()
-        watcher = asyncio.create_task(self._watch(receive))
+        with self._reading or nullcontext(Reading()) as reading:
+            await self._respond(scope, receive, reading)
+        if self._broken and scope.get(WITHIN):
+            await send({"type": _ABORT})
+            raise StreamAborted("event stream aborted before its end")
+
+    async def _respond(self, scope: Scope, receive: Receive, reading: Reading) -> None:
+        watcher = asyncio.create_task(self._watch(receive, reading))
         try:
-            await send(self._start())
+            await self._send(self._start())
             if scope["method"] == "HEAD":
                 await self._write(b"", more=False)
             else:
@@ -136,9 +148,6 @@ class EventStream:
             self._over = True
             watcher.cancel()
             await self._close()
-        if self._broken and scope.get(WITHIN):
-            await send({"type": _ABORT})
-            raise StreamAborted("event stream aborted before its end")
 
     def cut(self) -> None:
         """Stop sending, without ending the response."""
@@ -196,10 +205,11 @@ class EventStream:
             with suppress(_Disconnected):
                 await self._write(_BEAT)
 
-    async def _watch(self, receive: Receive) -> None:
+    async def _watch(self, receive: Receive, reading: Reading) -> None:
         try:
             while (await receive())["type"] != "http.disconnect":
                 pass
+            reading.has_left = not self._over and not self._cut
         finally:
             self.cut()
 

@@ -5,8 +5,8 @@ Rule 1: `Host` must be one of the server's names, against DNS rebinding. An IP a
         key, so any name is accepted unless some are listed.
 Rule 2: cross-origin pages can neither change anything nor make the API work (whose duration would
         leak what is stored): `Origin` must be the server's own or listed, and a browser that sends
-        none must state a same-origin `Sec-Fetch-Site`. Pages can be linked to.
-        Whether a listed origin may read the response is decided by the app's CORS middleware.
+        none must state a same-origin `Sec-Fetch-Site`, or be on a listed page (`<img>`). Pages can
+        be linked to. A listed origin may read every response, refusals included: cors.py.
 Rule 3: a body is JSON (or Socket.IO text), not compressed, and within the size limit. One that
         exceeds it while it is read gets 413 here, and the app sees a disconnect: never a partial
         body as if it were complete.
@@ -16,6 +16,7 @@ Rule 4: an app may set any of the headers itself; missing ones are added.
 from __future__ import annotations
 
 import ipaddress
+import logging
 import re
 from collections.abc import Callable, Collection
 from typing import Final, TypeAlias
@@ -25,9 +26,12 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mobox.server import cors
 from mobox.server.errors import error_response
 from mobox.server.metrics import Counter
-from mobox.settings import HOST, Origin, listed_host, listed_origin, parse_origin
+from mobox.settings import HOST, listed_host, listed_origin, parse_origin, written_origin
+
+logger = logging.getLogger(__name__)
 
 WITHIN: Final = "mobox.within"
 """Set in the ASGI scope of requests that came through an app around Mobox."""
@@ -52,6 +56,8 @@ _PAGE_HEADERS: Final = {
     b"frame-ancestors 'none'; form-action 'self'",
 }
 _API_HEADERS: Final = {b"cache-control": b"no-store"}
+_MOST_REPORTED: Final = 100
+"""Refused origins that are logged: anybody can invent more."""
 
 
 class Allowed(Struct, frozen=True, kw_only=True):
@@ -60,6 +66,10 @@ class Allowed(Struct, frozen=True, kw_only=True):
     hosts: Collection[str] | None
     """`None` accepts any name."""
     origins: Collection[str]
+    headers: Collection[str] = ()
+    """Further headers that pages of these origins may send; `*` allows any."""
+    credentials: bool = False
+    """Whether pages of these origins may send cookies."""
     max_body: int
     takes_addresses: bool = False
     """Whether any IP address is accepted as a host."""
@@ -74,8 +84,13 @@ class Guard:
         hosts = allowed.hosts
         self._app = app
         self._hosts = None if hosts is None else {listed_host(host) for host in hosts}
-        self._origins = {listed_origin(origin) for origin in allowed.origins}
         self._responses = responses
+        self._reported: set[str] = set()
+        self.policy = cors.CorsPolicy(
+            origins=frozenset(map(listed_origin, allowed.origins)),
+            headers=frozenset(name.lower() for name in allowed.headers),
+            credentials=allowed.credentials,
+        )
         self.allowed = allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -85,7 +100,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(scope, receive, send, self.allowed.max_body, self._responses)
+        exchange = _Exchange(self, scope, receive, send, self._responses)
         if refusal := self._refusal(scope, _CHECKS):
             await refusal(scope, exchange.receive, exchange.send)
             return
@@ -105,8 +120,22 @@ class Guard:
             return True
         return self.allowed.takes_addresses and _is_address(name)
 
-    def lists(self, origin: Origin) -> bool:
-        return origin in self._origins
+    def listed_page(self, scope: Scope, headers: Headers) -> str | None:
+        """The origin of the page that sends the request, if it is listed."""
+        if not self.policy.origins:
+            return None
+        origins = cors.page_origins(headers, scope.get("method", "GET"))
+        return cors.listed(self.policy, origins)
+
+    def report(self, origin: str, how: str) -> None:
+        """Log once that pages of this origin are refused: their own console does not say why."""
+        parsed = parse_origin(origin)
+        if parsed is None or len(self._reported) >= _MOST_REPORTED:
+            return
+        name = written_origin(parsed)
+        if name not in self._reported:
+            self._reported.add(name)
+            logger.warning("refused a request of a page of %s; to allow its origin: %s", name, how)
 
 
 Check: TypeAlias = Callable[[Guard, Scope, Headers], Response | None]
@@ -116,13 +145,15 @@ def _host(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
     values = headers.getlist("host")
     match = _HOST.fullmatch(values[0].lower()) if len(values) == 1 else None
     if match is None:
-        return error_response(400, "invalid_host", "expected exactly one valid Host header")
+        sentence = "The request does not say which server it is for."
+        message = "expected exactly one valid Host header"
+        return error_response(400, "invalid_host", message, sentence)
     if guard.answers_to(match[1]):
         return None
     how = _option(guard, scope, "allowed_hosts", match[1])
-    return error_response(
-        421, "unknown_host", f"Host {match[1]} is not allowed. To allow it: {how}"
-    )
+    message = f"Host {match[1]} is not allowed. To allow it: {how}"
+    sentence = f"This server does not answer under the name {match[1]} (to allow it: {how})."
+    return error_response(421, "unknown_host", message, sentence)
 
 
 def _is_address(name: str) -> bool:
@@ -141,20 +172,46 @@ def _option(guard: Guard, scope: Scope, field: str, value: str) -> str:
     return f"--{field.replace('_', '-')} {value}"
 
 
+def _preflight(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
+    """The response to a preflight, which no route handles."""
+    if not cors.is_preflight(headers, scope["method"]):
+        return None
+    if guard.listed_page(scope, headers) is None:
+        return _cross_origin(guard, scope, headers)
+    response = Response()
+    response.raw_headers += cors.preflight_headers(guard.policy, headers)
+    return response
+
+
 def _origin(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
     if scope["type"] == "http" and not _matters(scope):
         return None
+    return _cross_origin(guard, scope, headers)
+
+
+def _cross_origin(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
+    """The refusal of a request from a page of another origin that is not listed."""
     values = headers.getlist("origin")
-    scheme = _SCHEMES.get(scope["scheme"], scope["scheme"])
-    own = parse_origin(f"{scheme}://{headers['host']}")
-    origins = [parse_origin(text) for text in values]
-    if all(origin and (origin == own or guard.lists(origin)) for origin in origins) and (
-        values or headers.get("sec-fetch-site", "") in _AT_HOME
-    ):
+    is_home = headers.get("sec-fetch-site", "") in _AT_HOME
+    if (_is_own(scope, headers) if values else is_home) or guard.listed_page(scope, headers):
         return None
     how = _option(guard, scope, "allowed_origins", values[0] if len(values) == 1 else "…")
+    if len(values) == 1:
+        guard.report(values[0], how)
     origin = f"Origin {', '.join(values)}" if values else "A cross-site request"
-    return error_response(403, "cross_origin", f"{origin} is not allowed. To allow it: {how}")
+    return error_response(
+        403,
+        "cross_origin",
+        f"{origin} is not allowed. To allow it: {how}",
+        f"Pages of other origins may not use this server (to allow one: {how}).",
+    )
+
+
+def _is_own(scope: Scope, headers: Headers) -> bool:
+    scheme = _SCHEMES.get(scope["scheme"], scope["scheme"])
+    own = parse_origin(f"{scheme}://{headers['host']}")
+    origins = headers.getlist("origin")
+    return own is not None and all(parse_origin(origin) == own for origin in origins)
 
 
 def _matters(scope: Scope) -> bool:
@@ -199,27 +256,24 @@ def _length(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
     return _too_large(guard.allowed.max_body)
 
 
-_CHECKS: Final = (_host, _origin, _encoding, _type, _length)
+_CHECKS: Final = (_host, _preflight, _origin, _encoding, _type, _length)
 
 
 class _Exchange:
     """A request whose body is counted, and its response."""
 
-    __slots__ = ("_is_answered", "_is_api", "_left", "_max_body", "_receive", "_responses",
-                 "_scope", "_send", "is_refused")  # fmt: skip
+    __slots__ = ("_is_answered", "_is_api", "_left", "_max_body", "_page", "_policy", "_receive",
+                 "_responses", "_scope", "_send", "is_refused")  # fmt: skip
 
     def __init__(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-        max_body: int,
-        responses: Counter | None,
+        self, guard: Guard, scope: Scope, receive: Receive, send: Send, responses: Counter | None
     ) -> None:
         self._scope = scope
         self._receive = receive
         self._send = send
-        self._max_body = self._left = max_body
+        self._max_body = self._left = guard.allowed.max_body
+        self._policy = guard.policy
+        self._page = guard.listed_page(scope, Headers(scope=scope))
         self._responses = responses
         self._is_api = _is_api(scope)  # now, as a mount in the app changes its scope
         self._is_answered = False
@@ -257,9 +311,18 @@ class _Exchange:
             wanted |= _PAGE_HEADERS
         if self._is_api:
             wanted |= _API_HEADERS
+        if self._page is not None:
+            wanted |= dict(cors.response_headers(self._policy, self._page))
+        if self._policy.origins:
+            headers = cors.varying(headers)
         return headers + [(name, value) for name, value in wanted.items() if name not in present]
 
 
 def _too_large(most: int) -> Response:
     message = f"the body is larger than {most} bytes, the limit of this server (--max-body)"
-    return error_response(413, "body_too_large", message)
+    sentence = f"The message is too large: this server accepts at most {_size(most)}."
+    return error_response(413, "body_too_large", message, sentence)
+
+
+def _size(count: int) -> str:
+    return f"{count / (1 << 20):.3g} MiB" if count >= 1 << 20 else f"{count:,} bytes"

@@ -66,6 +66,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     example: Any = None
     responses: Mapping[int, Any]
     tag: str
+    has_plain_errors: bool = False
+    """Whether its errors are plain text for clients that do not ask for JSON."""
 
 
 def document(operations: Sequence[Operation], version: str) -> dict[str, Any]:
@@ -121,7 +123,8 @@ def _operation(operation: Operation, schemas: Mapping[int, Any]) -> dict[str, An
         str(status): _response(status, kind, schemas)
         for status, kind in operation.responses.items()
     }
-    refused = {"description": "Refused", "content": _json(schemas[id(Error)])}
+    plain = {"text/plain": {"schema": {"type": "string"}}} if operation.has_plain_errors else {}
+    refused = {"description": "Refused", "content": {**_json(schemas[id(Error)]), **plain}}
     written["responses"] = {**responses, "default": refused}
     return written
 

@@ -46,6 +46,11 @@ _PROFILE: Final = Parameter(
 _LIMIT: Final = Parameter("limit", "Maximum number of items, 1 to 200.", type=int)
 _BEFORE: Final = Parameter("before", "The `before` cursor of the previous page.")
 
+_PLAIN_ERRORS: Final = (
+    "\n\nAn error is one sentence of plain text, as `useChat` shows the body, with its code in "
+    "`x-mobox-error`; with `Accept: application/json` it is JSON."
+)
+
 _TALKING: Final = (
     Route(
         method="POST",
@@ -56,7 +61,7 @@ _TALKING: Final = (
         description="A message, an edit, a retry, or the answer to an approval: whatever "
         "`useChat` posts. The response streams the agent's output until the run ends or waits.\n\n"
         "A message that is sent twice starts one run. While a run is active, another message gets "
-        "409 `run_active` with its `runId`.",
+        "409 `run_active` with its `runId`." + _PLAIN_ERRORS,
         parameters=(
             _PROFILE,
             Parameter("Idempotency-Key", "Makes retries safe.", place="header"),
@@ -68,6 +73,7 @@ _TALKING: Final = (
         },
         responses={200: STREAM},
         tag="Talking",
+        has_plain_errors=True,
     ),
     Route(
         method="GET",
@@ -75,7 +81,7 @@ _TALKING: Final = (
         handler=ai_sdk.resume_stream,
         scope="read",
         summary="Resume the stream of the active run",
-        description="From its start, then live. 204 if there is none.",
+        description="From its start, then live. 204 if there is none." + _PLAIN_ERRORS,
         parameters=(
             _PROFILE,
             Parameter("run", "The id of a run, which may have ended."),
@@ -83,6 +89,7 @@ _TALKING: Final = (
         ),
         responses={200: STREAM, 204: None},
         tag="Talking",
+        has_plain_errors=True,
     ),
     Route(
         method="POST",

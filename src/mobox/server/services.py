@@ -16,6 +16,7 @@ from mobox.formatters.bodies import convert
 from mobox.server.actions import ChatActions
 from mobox.server.eventstream import Heartbeats
 from mobox.server.metrics import Registry
+from mobox.server.readers import Readers
 from mobox.server.session_index import SessionIndex
 from mobox.server.website import Website
 from mobox.settings import Settings
@@ -42,6 +43,7 @@ class Services(Process, frozen=True, kw_only=True):
     website: Website
     sockets: Sockets
     index: SessionIndex
+    readers: Readers
 
 
 async def read_json(request: Request) -> JSON:

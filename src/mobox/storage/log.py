@@ -25,6 +25,9 @@ RunId = NewType("RunId", str)
 
 Status = Literal["running", "waiting", "done"]
 
+ReaderState = Literal["reading", "left"]
+"""Of a process that serves a run's clients: it has one, or its last one disconnected by itself."""
+
 PAGE = 512
 """How many entries a reader gets at once: a slow one holds no more than this in memory."""
 
@@ -143,6 +146,15 @@ class Log(Protocol):
     async def stopping(self) -> list[Run]:
         """Running runs whose lease is ours and that have a stop request."""
 
+    async def set_reader(self, run_id: RunId, state: ReaderState | None) -> None:
+        """Store whether clients of this process read the run; `None` removes what was stored."""
+
+    async def readers(self, run_id: RunId) -> set[ReaderState]:
+        """The states of all processes that have or had clients of the run."""
+
+    async def is_running(self, lease_owner: str) -> bool | None:
+        """Whether the process that owns a lease is running; `None` if that cannot be known."""
+
     async def still_there(self, run_ids: Collection[RunId]) -> dict[RunId, Run]:
         """These runs as they are now, without deleted ones."""
 
@@ -172,6 +184,13 @@ async def pages(
             return
         yield page
         after = page[-1].seq
+
+
+def active_of(runs: Sequence[Run]) -> Run | None:
+    """The running one of a chat's runs, else the last waiting one, in the order of the store."""
+    active = [run for run in runs if not run.superseded and run.status != "done"]
+    running = [run for run in active if run.status == "running"]
+    return (running or active)[-1] if active else None
 
 
 def status_after(status: Status, events: Sequence[StreamEvent]) -> Status:

@@ -31,6 +31,7 @@ from mobox.errors import (
     RunActive,
     ShuttingDown,
     StorageError,
+    TooManyRuns,
     UnknownAgent,
 )
 from mobox.events.turn import Answer, Request, Turn
@@ -38,18 +39,22 @@ from mobox.sandbox import Sandbox, get_sandbox
 from mobox.settings import Settings, now_ms
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
-from mobox.storage.log import ClientRequest, Run, RunId
+from mobox.storage.log import ClientRequest, Run, RunId, active_of
 from mobox.storage.retry import retry_while_unavailable
+from mobox.supervisor.active_runs import Actions, ActiveRuns
 from mobox.supervisor.agent_files import StateFolders, StderrFolder
 from mobox.supervisor.attempt import BROKEN, Attempt, AttemptDeps
 from mobox.supervisor.attempts import Attempts, RunSlot, RunSlots
 from mobox.supervisor.input_requests import input_requests_of
-from mobox.supervisor.recovery import PollLoop, Reaper, ends_remotely, lost_remotely
+from mobox.supervisor.recovery import PollLoop, Reaper, lost_remotely
 from mobox.supervisor.states import LEAVING, State, Termination
 
 log = logging.getLogger("mobox.supervisor")
 
 _NOTHING_MORE: Final = ClientRequest()
+_CONFLICTS: Final = 4
+"""How many active runs a message may find in its way, one after the other: another message may have
+started one meanwhile."""
 
 T = TypeVar("T")
 
@@ -92,6 +97,9 @@ class Supervisor:
         self._reaper = Reaper(storage)
         self._attempts = Attempts(self._reaper)
         self._slots = RunSlots(self._settings, storage, self._attempts)
+        self._active = ActiveRuns(
+            storage, self._attempts, self._settings, Actions(self._stop, self.reap)
+        )
         self._requests: set[asyncio.Task[Any]] = set()
         self._polling = PollLoop(
             (self._poll, self._settings.look), (self.reap, self._settings.sweep)
@@ -188,6 +196,17 @@ class Supervisor:
         self._check_open()
         agent = await self._agent_for(owner, request)
         key = request.idempotency_key or object()
+        try:
+            return await self._begin_in_slot(owner, request, agent, key)
+        except TooManyRuns:  # the slot may be that of the run which this message replaces
+            active = active_of(await self._runs(owner, request.chat_id))
+            if active is None or not await self._clears(owner, request, active.id):
+                raise
+        return await self._begin_in_slot(owner, request, agent, key)
+
+    async def _begin_in_slot(
+        self, owner: str, request: Request, agent: Agent, key: object
+    ) -> BegunTurn:
         async with self._slots.acquire(owner, request.chat_id, key) as slot:
             turn = await self._begin_turn(owner, request, agent)
             if turn.created:
@@ -201,33 +220,34 @@ class Supervisor:
         """The requested agent, else the chat's last, else the default, else the first."""
         if request.agent is not None:
             return self.catalog.get(request.agent)
-        with suppress(ChatNotFound):
-            runs = await self._storage.runs(owner, request.chat_id)
-            if runs:
-                return self.catalog.get(runs[-1].agent)
+        if runs := await self._runs(owner, request.chat_id):
+            return self.catalog.get(runs[-1].agent)
         if self._default_agent is not None:
             return self.catalog.get(self._default_agent)
         for agent in self.catalog:
             return agent
         raise UnknownAgent("default", ())
 
+    async def _runs(self, owner: str, chat_id: str) -> list[Run]:
+        """The runs of a chat, which need not exist yet."""
+        with suppress(ChatNotFound):
+            return await self._storage.runs(owner, chat_id)
+        return []
+
     async def _begin_turn(self, owner: str, request: Request, agent: Agent) -> BegunTurn:
-        try:
-            return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
-        except RunActive as active:
-            if not await self._ends(owner, RunId(active.run_id)):
-                raise
+        for _ in range(_CONFLICTS):
+            try:
+                return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
+            except RunActive as active:
+                run_id = RunId(active.run_id)
+                if joined := await self._active.answering(owner, request, run_id):
+                    return BegunTurn(run=joined, created=False)
+                if not await self._clears(owner, request, run_id):
+                    raise
         return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
 
-    async def _ends(self, owner: str, run_id: RunId) -> bool:
-        """Wait until a run that is being ended has ended; false if it is not being ended."""
-        attempt = self._attempts.last(run_id)
-        if attempt is None:
-            return await ends_remotely(self._storage, owner, run_id, self._settings.drain)
-        is_leaving = attempt.state in LEAVING
-        if is_leaving:
-            await self._attempts.wait_for([attempt])
-        return is_leaving
+    async def _clears(self, owner: str, request: Request, run_id: RunId) -> bool:
+        return await self._active.clear(owner, run_id, request.when_running)
 
     async def _cancel_others(self, started: Run, answers: tuple[Answer, ...]) -> None:
         """End earlier waiting runs of the chat, with the answers that came with the new turn."""

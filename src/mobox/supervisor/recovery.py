@@ -51,6 +51,7 @@ class Reaper:
     def __init__(self, store: Log) -> None:
         self._store = store
         self._left: dict[RunId, tuple[Run, Termination]] = {}
+        self._sweeping = asyncio.Lock()
 
     async def cancel(self, run: Run, answers: tuple[Answer, ...] = ()) -> None:
         """End a waiting run, unless another process has; `answers` are logged with the end."""
@@ -78,10 +79,14 @@ class Reaper:
             self._left[run.id] = (run, termination)
 
     async def sweep(self, executed: Container[RunId]) -> None:
-        """Retry failed ends, and end runs with expired leases that are not executed here."""
-        await _several_at_once(self.end, list(self._left.values()))
-        lost = [run for run in await self._store.expired() if run.id not in executed]
-        await _several_at_once(self._end_lost, [(run,) for run in lost])
+        """Retry failed ends, and end runs with expired leases that are not executed here.
+
+        One at a time: who calls this next finds those runs ended.
+        """
+        async with self._sweeping:
+            await _several_at_once(self.end, list(self._left.values()))
+            lost = [run for run in await self._store.expired() if run.id not in executed]
+            await _several_at_once(self._end_lost, [(run,) for run in lost])
 
     async def _end_lost(self, run: Run) -> None:
         with suppress(Fenced):  # another process was faster

@@ -44,6 +44,14 @@ describe("what is sent", () => {
     expect(request?.query.get("profile")).toBe("v7");
   });
 
+  it("asks for errors as JSON", async () => {
+    const request = await post(before);
+    expect(request?.headers.get("accept")).toContain("application/json");
+    network.on("GET api/chat/c1/stream", () => new Response(null, { status: 204 }));
+    await transport().reconnectToStream({ chatId: "c1" });
+    expect(network.requests.at(-1)?.headers.get("accept")).toContain("application/json");
+  });
+
   it("names the message that an edit takes the place of", async () => {
     const request = await post(before, { messageId: "m2" });
     expect(request?.body).toMatchObject({ messageId: "m2", message: { id: "m2" } });

@@ -6,6 +6,9 @@ import { bodyOf } from "@/transports/body";
 import { cutAfter, whole } from "@/transports/broken";
 import type { OnAccepted, Transport } from "@/transports/transport";
 
+/** Errors with their code: without it, this route answers with a sentence alone. */
+const WANTS_JSON = { accept: "text/event-stream, application/json" };
+
 /** The SDK's own transport, with our URLs. */
 export class AiSdkTransport extends DefaultChatTransport<UIMessage> implements Transport {
   override readonly resumeStreamIsReplay = true;
@@ -15,6 +18,7 @@ export class AiSdkTransport extends DefaultChatTransport<UIMessage> implements T
   constructor(onAccepted: OnAccepted) {
     super({
       api: address("api/chat", { profile: PROFILE }),
+      headers: WANTS_JSON,
       fetch: (input, init) => accepted(fetchWithKey(input, init), init?.method, onAccepted),
       prepareSendMessagesRequest: ({ id, headers, ...sending }) => ({
         headers,

@@ -37,6 +37,7 @@ from mobox.events.turn import (
     PromptText,
     Request,
     UserMessage,
+    WhenRunning,
     submission_key,
 )
 from mobox.formatters.ag_ui.documents import own_id
@@ -115,6 +116,13 @@ class RunInput(Struct, rename="camel"):
     context: list[ContextItem] | None = None
     forwarded_props: dict[str, JSON] | None = None
     resume: list[Resume] | None = None
+
+
+class OwnProps(Struct, rename="camel"):
+    """The fields of `forwardedProps` that Mobox reads."""
+
+    agent: Id | None = None
+    when_running: WhenRunning | None = None
 
 
 # Two ways to write a name
@@ -237,13 +245,14 @@ def request_of(
     """The request for a thread whose user messages `stored` are known."""
     check_key(idempotency_key)
     request = _request(run_input, stored)
-    agent = (run_input.forwarded_props or {}).get("agent")
+    props = convert("forwardedProps", run_input.forwarded_props or {}, OwnProps)
     key = idempotency_key or submission_key(request)
     return replace(
         request,
-        agent=None if agent is None else convert("forwardedProps.agent", agent, Id),
+        agent=props.agent,
         name=run_input.run_id,
         frontend=_frontend(run_input),
+        when_running=props.when_running,
         idempotency_key=key,
     )
 

@@ -32,6 +32,7 @@ from mobox.events.turn import (
     PromptPart,
     Request,
     UserMessage,
+    WhenRunning,
     submission_key,
 )
 from mobox.formatters.bodies import (
@@ -63,6 +64,7 @@ class Body(Struct, rename="camel"):
     trigger: str = "submit-message"
     message_id: Id | None = None
     agent: Id | None = None
+    when_running: WhenRunning | None = None
 
 
 # Parts of a user's message
@@ -195,7 +197,13 @@ def read_request(body: JSON, idempotency_key: str | None = None) -> Request:
     extra = {name: body[name] for name in body if name not in Body.__struct_encode_fields__}
     check_key(idempotency_key)
     key = idempotency_key or submission_key(request)
-    return replace(request, agent=read.agent, extra=extra, idempotency_key=key)
+    return replace(
+        request,
+        agent=read.agent,
+        when_running=read.when_running,
+        extra=extra,
+        idempotency_key=key,
+    )
 
 
 # Actions

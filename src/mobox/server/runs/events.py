@@ -126,7 +126,7 @@ async def _stream(
     headers = {"x-mobox-run": run.id, "x-mobox-status": run.status}
     batches = reader.sse_batches(live=LIVE[live])
     if LIVE[live] and run.status != "done":  # more events will come
-        return EventStream(batches, services.heartbeats, headers)
+        return EventStream(batches, services.heartbeats, headers, services.readers.reading(run))
     first = await anext(batches, None)
     if first is None:
         return Response(status_code=204, headers=headers)

@@ -16,9 +16,12 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from mobox.errors import ChatNotFound
 from mobox.formatters.agent_event import AgentEventFormatter, place_of
-from mobox.server.actions import active_of, run_of_chat, runs_so_far
+from mobox.server.actions import run_of_chat, runs_so_far
+from mobox.server.readers import Readers, Reading
 from mobox.server.runs.reader import (
     Cursor,
     Numbered,
@@ -30,7 +33,7 @@ from mobox.server.runs.reader import (
 )
 from mobox.server.session_index import Format, SessionIndex, up_to_the_first_open
 from mobox.storage import Storage
-from mobox.storage.log import Run, RunId
+from mobox.storage.log import Run, RunId, active_of
 
 
 class Session(NamedTuple):
@@ -51,13 +54,23 @@ class SessionBatch(NamedTuple):
     """Whether the run waits here for an answer."""
 
 
+class SessionSources(Struct, frozen=True):
+    """What sessions are read from."""
+
+    storage: Storage
+    index: SessionIndex
+    readers: Readers
+
+
 class SessionReader(ABC):
     """Reads one session; `batches` is to be called once, after `open`."""
 
-    def __init__(self, storage: Storage, session: Session, index: SessionIndex) -> None:
-        self._storage = storage
+    def __init__(self, sources: SessionSources, session: Session) -> None:
+        self._storage = sources.storage
         self._session = session
-        self._index = index
+        self._index = sources.index
+        self._readers = sources.readers
+        self._reading = Reading()
         self._after: RunId | None = None
         """The last run that was read completely."""
         self._first: tuple[Run, RunReader] | None = None
@@ -68,10 +81,23 @@ class SessionReader(ABC):
     async def batches(self) -> AsyncGenerator[SessionBatch, None]:
         """Everything that is stored, then what comes."""
         while True:
-            async with aclosing(self._batches_of(*await self._next())) as batches:
+            async with aclosing(self._counted(*await self._next())) as batches:
                 async for each in batches:
                     yield each
                     del each  # Rule 4
+
+    def leave(self) -> None:
+        """The client stops reading."""
+        self._reading.has_left = True
+
+    async def _counted(self, run: Run, reader: RunReader) -> AsyncGenerator[SessionBatch, None]:
+        """The batches of a run, which has this client as a reader until they end."""
+        with self._readers.reading(run) as self._reading:
+            async with aclosing(self._batches_of(run, reader)) as batches:
+                del reader  # Rule 4
+                async for each in batches:
+                    yield each
+                    del each
 
     async def _batches_of(self, run: Run, reader: RunReader) -> AsyncGenerator[SessionBatch, None]:
         waits = False
@@ -124,8 +150,8 @@ class SessionReader(ABC):
 class IndexedSession(SessionReader):
     """All events of a session after an index."""
 
-    def __init__(self, storage: Storage, session: Session, index: SessionIndex, last: int) -> None:
-        super().__init__(storage, session, index)
+    def __init__(self, sources: SessionSources, session: Session, last: int) -> None:
+        super().__init__(sources, session)
         self._last = last
         self._first_index = 0
         self._formatter: AgentEventFormatter | None = None

@@ -31,6 +31,7 @@ from mobox.server.auth.connections import OpenConnection
 from mobox.server.auth.principal import principal_of
 from mobox.server.errors import OUR_FAULT, explain, explain_status
 from mobox.server.metrics import Registry
+from mobox.server.readers import Readers
 from mobox.server.session_index import Format, SessionIndex
 from mobox.server.socketio.messages import Answering, Join, Joined, Leave, Stop, Waiting, body_of
 from mobox.server.socketio.reader import (
@@ -39,6 +40,7 @@ from mobox.server.socketio.reader import (
     Session,
     SessionBatch,
     SessionReader,
+    SessionSources,
 )
 from mobox.storage import Storage
 from mobox.storage.log import Run
@@ -59,11 +61,16 @@ class Sessions:
     """Handles all sockets of a server."""
 
     def __init__(
-        self, storage: Storage, actions: ChatActions, index: SessionIndex, metrics: Registry
+        self,
+        storage: Storage,
+        actions: ChatActions,
+        index: SessionIndex,
+        readers: Readers,
+        metrics: Registry,
     ) -> None:
         self._storage = storage
         self._actions = actions
-        self._index = index
+        self._sources = SessionSources(storage, index, readers)
         self._joined: dict[Socket, dict[str, Subscription]] = {}
         self._connections: dict[Socket, OpenConnection] = {}
         self._handled = metrics.counter(
@@ -181,13 +188,13 @@ class Sessions:
         if join.after is not None:
             raise InvalidRequest("after", f"{session.format.protocol} resumes with lastEventIndex")
         last = -1 if join.last_event_index is None else join.last_event_index
-        reader = IndexedSession(self._storage, session, self._index, last)
+        reader = IndexedSession(self._sources, session, last)
         return reader, await reader.open()
 
     async def _open_framed(self, session: Session, join: Join) -> tuple[SessionReader, Run | None]:
         if join.last_event_index is not None:
             raise InvalidRequest("lastEventIndex", f"{session.format.protocol} resumes with after")
-        reader, after = FramedSession(self._storage, session, self._index), join.after
+        reader, after = FramedSession(self._sources, session), join.after
         run_id, cursor = (after.run_id, after.cursor) if after is not None else (None, "")
         return reader, await reader.open(run_id, cursor)
 
@@ -273,6 +280,7 @@ class Subscription:
         itself.
         """
         self.is_over = True
+        self._reader.leave()
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
             await asyncio.wait([self._task])

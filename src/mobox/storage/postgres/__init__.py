@@ -183,6 +183,9 @@ class PostgresStorage(Following):
             return []
         return found if is_steady else []
 
+    async def is_running(self, lease_owner: str) -> bool | None:
+        return None  # a lost connection is no proof that a process has died
+
     async def stopping(self) -> list[Run]:
         return await self._stopping_runs(self._holder)
 
@@ -217,6 +220,8 @@ class PostgresStorage(Following):
     busy_chats = _query(reads.busy_chats)
     named = _snapshot(turns.named)
     _request_stop = _change(turns.request_stop)
+    set_reader = _change(turns.set_reader)
+    readers = _query(turns.readers)
 
     # Chats and messages
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mobox.errors import ChatNotFound, Fenced, InvalidRequest, RunActive, RunNotFound
 from mobox.events.turn import HistoryMessage, Request
 from mobox.storage.chats import BegunTurn, Chat, NamedRequest
-from mobox.storage.log import ClientRequest, Run, RunId
+from mobox.storage.log import ClientRequest, ReaderState, Run, RunId
 from mobox.storage.postgres.database import Connection, Transaction, storable
 from mobox.storage.postgres.messages import columns_of
 from mobox.storage.postgres.reads import find_chat, find_run, owned_run
@@ -256,6 +256,30 @@ async def request_stop(transaction: Transaction, owner: str, run_id: str) -> Run
     if stopping is not run:
         await _save_run(transaction.connection, n, stopping)
     return stopping
+
+
+# Readers
+
+_SET_READER: Final = """
+INSERT INTO reader (run, process, state) SELECT n, $1, $2 FROM run WHERE id = $3 FOR KEY SHARE
+ON CONFLICT (run, process) DO UPDATE SET state = excluded.state
+"""
+_REMOVE_READER: Final = (
+    "DELETE FROM reader WHERE process = $1 AND run = (SELECT n FROM run WHERE id = $2)"
+)
+_READERS: Final = "SELECT DISTINCT state FROM reader WHERE run = (SELECT n FROM run WHERE id = $1)"
+
+
+async def set_reader(transaction: Transaction, run_id: RunId, state: ReaderState | None) -> None:
+    process, connection = transaction.lease.owner, transaction.connection
+    if state is None:
+        await connection.execute(_REMOVE_READER, process, run_id)
+    else:
+        await connection.execute(_SET_READER, process, state, run_id)
+
+
+async def readers(connection: Connection, run_id: RunId) -> set[ReaderState]:
+    return {row[0] for row in await connection.fetch(_READERS, run_id)}
 
 
 # Chats

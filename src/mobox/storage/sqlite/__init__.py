@@ -34,6 +34,7 @@ from mobox.storage.sqlite.database import (
     identity,
     open_database,
 )
+from mobox.storage.sqlite.processes import ProcessFiles
 from mobox.storage.sqlite.writer import Writer
 from mobox.storage.tables import MOST, Fold
 
@@ -90,6 +91,7 @@ class SqliteStorage(Following):
         super().__init__(settings.poll_seconds, notifier)
         self._settings = settings
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
+        self._processes = ProcessFiles(path, self._holder)
         self._writer = Writer(connection, path, settings, self._holder, self._publish_all)
         self._readers = Readers(path, settings)
         self._slots = ReadSlots(settings.readers)
@@ -129,6 +131,7 @@ class SqliteStorage(Following):
         await self._stop_notifying()
         await self._readers.close()
         await asyncio.to_thread(self._checkpoints.close)
+        await asyncio.to_thread(self._processes.close)
         await asyncio.to_thread(self._after_close.close)
 
     # Logs
@@ -181,7 +184,19 @@ class SqliteStorage(Following):
         return await self._readers.snapshot(reads.has_active_worker, self._settings.clock())
 
     async def expired(self) -> list[Run]:
+        await self._expire_dead()
         return await self._readers.snapshot(reads.expired_runs, self._settings.clock())
+
+    async def _expire_dead(self) -> None:
+        """Expire the leases of processes that have died, which nobody renews any more."""
+        owners = await self._readers.query(reads.lease_owners)
+        for name in owners - {self._holder}:
+            if await self.is_running(name) is False:
+                await self._expire_process(name)
+                await asyncio.to_thread(self._processes.forget, name)
+
+    async def is_running(self, lease_owner: str) -> bool | None:
+        return await asyncio.to_thread(self._processes.is_running, lease_owner)
 
     async def stopping(self) -> list[Run]:
         return await self._readers.snapshot(reads.stopping_runs, self._holder)
@@ -189,6 +204,7 @@ class SqliteStorage(Following):
     _queue = _change(turns.queue)
     _claim = _change(turns.claim)
     take_over = _change(turns.take_over)
+    _expire_process = _change(turns.expire_process)
     still_there = _snapshot(reads.runs_still_there)
 
     # Turns and runs
@@ -206,6 +222,8 @@ class SqliteStorage(Following):
     busy_chats = _snapshot(reads.busy_chats)
     named = _snapshot(turns.named)
     _request_stop = _change(turns.request_stop)
+    set_reader = _change(turns.set_reader)
+    readers = _query(turns.readers)
 
     # Chats and messages
 

@@ -103,6 +103,12 @@ def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[str, Ru
     return {chat_id: run_id for chat_id, run_id in rows if run_id is not None}
 
 
+def lease_owners(connection: Connection) -> set[str]:
+    """The processes that own leases of running runs."""
+    find = "SELECT DISTINCT lease_owner FROM run WHERE status = 'running'"
+    return {owner for (owner,) in connection.execute(find) if owner}
+
+
 def expired_runs(connection: Connection, now: int) -> list[Run]:
     is_over = "run.status = 'running' AND run.lease_until <= ?"
     return _runs(connection, f"WHERE {is_over} ORDER BY run.n", now)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from mobox.errors import ChatNotFound, Fenced, RunNotFound
 from mobox.events.turn import HistoryMessage, Request
 from mobox.storage.chats import BegunTurn, Chat, NamedRequest
-from mobox.storage.log import ClientRequest, Run, RunId
+from mobox.storage.log import ClientRequest, ReaderState, Run, RunId
 from mobox.storage.runs import claimed, queued, stop_requested, taken_over
 from mobox.storage.sqlite.appends import check_none_runs, save_run
 from mobox.storage.sqlite.database import Connection, Transaction
@@ -203,6 +203,35 @@ def request_stop(transaction: Transaction, owner: str, run_id: str) -> Run:
     if stopping is not run:
         save_run(transaction.connection, n, stopping)
     return stopping
+
+
+# Readers
+
+_SET_READER = """
+INSERT INTO reader (run, process, state) SELECT n, ?, ? FROM run WHERE id = ?
+ON CONFLICT DO UPDATE SET state = excluded.state
+"""
+_REMOVE_READER = "DELETE FROM reader WHERE process = ? AND run = (SELECT n FROM run WHERE id = ?)"
+_READERS = "SELECT DISTINCT state FROM reader WHERE run = (SELECT n FROM run WHERE id = ?)"
+
+
+def set_reader(transaction: Transaction, run_id: RunId, state: ReaderState | None) -> None:
+    process, connection = transaction.lease.owner, transaction.connection
+    if state is None:
+        connection.execute(_REMOVE_READER, (process, run_id))
+    else:
+        connection.execute(_SET_READER, (process, state, run_id))
+
+
+def readers(connection: Connection, run_id: RunId) -> set[ReaderState]:
+    return {state for (state,) in connection.execute(_READERS, (run_id,))}
+
+
+def expire_process(transaction: Transaction, process: str) -> None:
+    """A process has died: its leases expire, and it has no readers."""
+    expire = "UPDATE run SET lease_until = 0 WHERE lease_owner = ? AND status = 'running'"
+    transaction.connection.execute(expire, (process,))
+    transaction.connection.execute("DELETE FROM reader WHERE process = ?", (process,))
 
 
 # Chats

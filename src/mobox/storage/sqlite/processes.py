@@ -1,0 +1,55 @@
+"""Which of the processes that opened a database file are still running.
+
+Each holds a lock on a file of its own, in a folder beside the database. The kernel releases it when
+the process ends, however that happens. So the runs of a killed process need not wait until their
+leases expire: a database file is used by processes of one machine only.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from mobox.errors import StorageError
+
+
+class ProcessFiles:
+    """The lock of this process, and a look at those of others."""
+
+    def __init__(self, database: Path, name: str) -> None:
+        self._folder = database.with_name(f"{database.name}-processes")
+        self._file = self._folder / name
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            self._lock = os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+        except OSError as error:
+            raise StorageError(f"cannot lock {self._file}: {error.strerror}") from error
+
+    def is_running(self, name: str) -> bool | None:
+        """Whether the process of that name is running; `None` if it has no file."""
+        try:
+            file = os.open(self._folder / name, os.O_RDWR)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(file)
+        return False
+
+    def forget(self, name: str) -> None:
+        """Delete the file of a process that has ended."""
+        with suppress(OSError):
+            (self._folder / name).unlink()
+
+    def close(self) -> None:
+        """Release the lock, and delete its file; the folder too, if it is empty."""
+        self.forget(self._file.name)
+        os.close(self._lock)
+        with suppress(OSError):
+            self._folder.rmdir()
