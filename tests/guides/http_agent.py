@@ -10,7 +10,7 @@ from guides.client_tab import ClientTab
 from guides.scenarios import SCENARIOS
 from guides.world import World
 
-__all__ = ["HTTP_AGENT", "ReconnectingTab", "reported"]
+__all__ = ["BROKEN_BODY", "FAILED", "HTTP_AGENT", "ReconnectingTab", "reported"]
 
 
 class ReconnectingTab(ClientTab):
@@ -32,9 +32,11 @@ def reported(cell: str, *patterns: str) -> dict[str, Scenario]:
 
 
 FAILED: Final = "Agent execution failed"
+BROKEN_BODY: Final = "error: network error"
+"""The client reports a body that breaks off twice: to its caller, and as an unhandled rejection."""
 HTTP_AGENT: Final = Client(
     name="HttpAgent 1.0",
     page=PageSource("docs/clients/http-agent.md", "http-agent.ts"),
     tab=ReconnectingTab,
-    own=reported("wrong key", FAILED) | reported("server killed", FAILED),
+    own=reported("wrong key", FAILED) | reported("server killed", FAILED, BROKEN_BODY),
 )
