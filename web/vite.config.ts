@@ -14,7 +14,7 @@ const PAGELESS = [
   "src/inspector/{replaying,rows}.test.ts",
   "src/panes/{escapes,fold,terminalText}.test.ts",
   "src/parts/*.test.ts",
-  "src/{runs/sse,shell/groups}.test.ts",
+  "src/{runs/backoff,runs/sse,shell/groups}.test.ts",
   "src/transports/*/{law,session,translation}.test.ts",
 ];
 const TESTS = "src/**/*.test.{ts,tsx}";

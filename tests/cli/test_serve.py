@@ -41,6 +41,7 @@ VALUES = {
     "max_runs_per_owner": ("2", 2),
     "max_runs_per_minute": ("5", 5),
     "max_streams": ("7", 7),
+    "when_running": ("Interrupt", "interrupt"),
     "hold": ("2.5", 2.5),
     "lease": ("1.5", 1.5),
     "workers": ("2", 2),
@@ -102,7 +103,7 @@ PREFIX = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (\w+) \[\d+\] mobox\
 
 def test_every_setting_is_tried_here() -> None:
     assert VALUES.keys() == SETTINGS.keys()
-    of_a_supervisor = {"drain", "look", "notice", "quiet", "sweep"}
+    of_a_supervisor = {"drain", "grace", "look", "notice", "quiet", "sweep"}
     of_a_store = {"busy_seconds", "opening_seconds", "poll_seconds", "raw_bytes", "readers"}
     only_in_programs = of_a_supervisor | of_a_store | {"clock", "synchronous"}
     assert VALUES.keys() | only_in_programs == set(Settings.__struct_fields__)
@@ -204,6 +205,7 @@ def test_redis_password_is_not_shown_in_errors() -> None:
         ("lease", "soon", "expected seconds, more than 0"),
         ("workers", "0", "expected a whole number from 1 upwards"),
         ("execute", "there", "expected one of here, workers"),
+        ("when_running", "wait", "expected one of auto, interrupt, reject"),
         ("health_port", "x", "expected a number from 0 to 65535"),
         ("log_level", "loud", "expected one of debug, info, warning, error"),
         ("allowed_hosts", "a.example,https://b.example", "'https://b.example' is not a host"),
@@ -283,8 +285,9 @@ def test_stored_data_is_readable_only_by_its_user(tmp_path: Path) -> None:
             httpx.post(f"{server.url}/api/chat", json=message("c1", "text Hi"), trust_env=False)
             inside = [*data.iterdir(), *(data / "state").iterdir()]
             modes = {path: path.stat().st_mode & 0o777 for path in inside}
+            folders = {path for path in inside if path.is_dir()}
         assert {data / "state", data / "mobox.db", data / "mobox.db-wal"} < modes.keys()
-        assert modes == {path: 0o700 if path.suffix == "" else 0o600 for path in inside}
+        assert modes == {path: 0o700 if path in folders else 0o600 for path in inside}
     assert (kept.stat().st_mode & 0o777, made.stat().st_mode & 0o777) == (0o755, 0o700)
 
 

@@ -83,14 +83,17 @@ class HttpPage {
 }
 
 class CopilotPage extends HttpPage {
-  static async open({ url, threadId, agent: agentId = "default", tools = {} }) {
+  static async open({ url, threadId, agent: agentId = "default", tools = {}, options = {} }) {
     globalThis.window ??= { location: new URL(url) }; // without a window it asks nobody anything
     const { CopilotKitCore } = await import("@copilotkit/core");
-    const core = new CopilotKitCore({ runtimeUrl: url });
+    const core = new CopilotKitCore({ runtimeUrl: url, ...options });
     const failures = [];
-    const connected = new Promise((resolve) => {
+    const connected = new Promise((resolve, reject) => {
       core.subscribe({
-        onError: ({ error }) => failures.push(String(error.message)),
+        onError: ({ error }) => {
+          failures.push(String(error.message));
+          reject(error); // has no effect once it is connected
+        },
         onAgentsChanged: () => core.getAgent(agentId) && resolve(),
       });
     });

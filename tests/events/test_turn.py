@@ -133,10 +133,11 @@ def test_request_without_a_new_message_has_no_key(action: Action) -> None:
     assert (told is not None) == (action is Action.SUBMIT)
 
 
-def test_extra_fields_are_not_shared_between_requests() -> None:
-    one, other = (Request(chat_id="c", action=Action.SUBMIT) for _ in range(2))
-    assert one.extra == other.extra == {}
-    assert one.extra is not other.extra
+def test_fields_of_a_page_are_not_shared_between_requests() -> None:
+    one, other = Frontend(), Frontend()
+    assert one == other
+    assert one.body is not other.body
+    assert one.headers is not other.headers
 
 
 REASONS: dict[str, tuple[JSON, str | None, JSON, str | None]] = {

@@ -11,6 +11,7 @@ from mobox.events.turn import (
     Action,
     Answer,
     Cut,
+    Frontend,
     Place,
     PromptData,
     PromptFile,
@@ -76,7 +77,7 @@ MEANT: dict[str, Request] = {
     "submit with a body and metadata": submitted(
         said("new1", "hi", metadata={"at": 1}),
         agent="demo",
-        extra={"model": "m", "temperature": 0},
+        frontend=Frontend(body={"model": "m", "temperature": 0}),
     ),
     "submit with files": submitted(
         UserMessage(id="new1", parts=(PICTURE, PAPER, PromptText(text="see")))
@@ -266,9 +267,27 @@ WRITTEN: dict[str, tuple[Json, Request]] = {
         ),
         continued("run1"),
     ),
+    "ids without the id of their message are the agent's own": (
+        body(
+            assistant(
+                "run1",
+                tool("output-available", toolCallId="run2:c1", output=1),
+                tool("output-available", toolCallId="run1:a:b", output=2),
+                tool("output-error", toolCallId="run1:", errorText="x"),
+            )
+        ),
+        continued(
+            "run1",
+            Answer(decision="answered", tool_call_id="run2:c1", value=1),
+            Answer(decision="answered", tool_call_id="a:b", value=2),
+            Answer(decision="denied", tool_call_id="", reason="x"),
+        ),
+    ),
     "names that are dangerous elsewhere are names here": (
         body(TALK[0], __proto__={"x": 1}, constructor={"prototype": 1}),
-        submitted(ONE, extra={"__proto__": {"x": 1}, "constructor": {"prototype": 1}}),
+        submitted(
+            ONE, frontend=Frontend(body={"__proto__": {"x": 1}, "constructor": {"prototype": 1}})
+        ),
     ),
 }
 
@@ -277,6 +296,18 @@ WRITTEN: dict[str, tuple[Json, Request]] = {
 def test_body_is_parsed(case: str) -> None:
     given, meant = WRITTEN[case]
     assert replace(read_request(given), idempotency_key=None) == meant
+
+
+@pytest.mark.parametrize(
+    ("older", "current", "given"),
+    [
+        ("submit-user-message", "submit-message", body(TALK[0])),
+        ("submit-tool-result", "submit-message", body(assistant("run1", RAN))),
+        ("regenerate-assistant-message", "regenerate-message", {"id": "chat1", "messageId": "a1"}),
+    ],
+)
+def test_older_triggers_of_the_guides_are_understood(older: str, current: str, given: Json) -> None:
+    assert read_request({**given, "trigger": older}) == read_request({**given, "trigger": current})
 
 
 # Keys

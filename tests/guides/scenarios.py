@@ -205,6 +205,9 @@ def photos(world: World) -> None:
     expect(tab.error).to_have_count(0)
     tab.reload()
     expect(tab.photos).to_have_count(3)
+    for shown in tab.photos.all():
+        expect(shown).to_have_js_property("complete", True)
+        assert shown.evaluate("photo => photo.naturalWidth") > 0
 
 
 def edit(world: World) -> None:

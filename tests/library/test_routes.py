@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from fastapi import Request
+from fastapi import FastAPI, Request, Response
 
-from library.apps import JSON, own_routes, running, text_of
+import mobox
+from library.apps import JSON, box_in, echo, own_routes, running, text_of
 from mobox.errors import (
     UnknownProtocol,
 )
@@ -122,3 +123,26 @@ async def test_body_is_read_after_authentication_and_up_to_its_limit(
         assert (answer.status_code, read) == (413, [])
         own = await client.post("/body", json={"id": "c", "more": "x" * 10_000})
         assert own.status_code == 413
+
+
+@mobox.agent("mirror")
+async def mirror(turn: mobox.Turn) -> AsyncIterator[str]:
+    yield json.dumps(turn.frontend)
+
+
+async def test_function_gets_what_the_page_sends_along(tmp_path: Path) -> None:
+    app = FastAPI()
+    box = box_in(app, tmp_path, agents=[mirror, echo], forwarded_headers=("X-Tenant",))
+
+    @app.post("/chat")
+    async def chat(request: Request) -> Response:
+        return await box.respond(request, owner="ann", agent="mirror")
+
+    sent = {**message("c", "hello"), "model": "small", "system": "Be brief."}
+    headers = {"x-tenant": "one", "x-other": "two", "cookie": "session=three"}
+    async with running(app) as client:
+        answer = await client.post("/chat", json=sent, headers=headers)
+    got = json.loads(text_of(answer.text))
+    assert got["body"] == {"model": "small"}
+    assert got["instructions"] == ["Be brief."]
+    assert got["headers"] == {"x-tenant": "one"}

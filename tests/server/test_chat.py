@@ -50,3 +50,14 @@ async def test_run_that_ended_long_ago_is_read_only_by_its_id(tmp_path: Path) ->
         connection.close()
         assert (await client.get(path)).status_code == 204
         assert (await client.get(path, params={"run": run.id})).text == just_ended.text
+
+
+async def test_run_is_also_resumed_by_its_id_in_place_of_the_chats(tmp_path: Path) -> None:
+    """As assistant-ui does, with the stream's id in a response's header."""
+    async with app_client(tmp_path) as (services, client):
+        run = await answered(services, "c1", "one", "two")
+        by_chat = await client.get("/api/chat/c1/stream")
+        assert by_chat.headers["x-resumable-stream-id"] == run.id
+        by_run = await client.get(f"/api/chat/{run.id}/stream")
+        assert by_run.text == by_chat.text
+        assert (await client.get("/api/chat/run_unknown/stream")).status_code == 204

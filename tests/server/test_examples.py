@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,14 +20,20 @@ from support.ag_ui_client import AGUIClients
 from support.ai_sdk_client import AiSdkClients
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ANSWER = "It is 21 degrees in Lisbon."
 
 
 @contextmanager
 def example(python: Path, name: str, folder: Path) -> Iterator[str]:
     """The address of an example that is served; it ends with the block."""
+    with _served([str(python), str(EXAMPLES / name / "main.py")], folder) as url:
+        yield url
+
+
+@contextmanager
+def _served(command: list[str], folder: Path) -> Iterator[str]:
     said = folder / "stderr"
-    command = [str(python), str(EXAMPLES / name / "main.py")]
     environment = clean_environment(PORT="0")
     environment.pop("MODEL", None)
     with (
@@ -77,6 +84,27 @@ def test_langgraph_for_use_chat(frameworks: Path, clients: ChatClients, tmp_path
             f"{url}/mobox/api/chats", headers={"x-user": "eve"}, timeout=LIMIT, trust_env=False
         )
         assert other.json()["chats"] == []
+
+
+@pytest.mark.parametrize("client", ["ai-v6", "ai"])
+def test_app_of_the_readme_for_use_chat(client: str, clients: ChatClients, tmp_path: Path) -> None:
+    text = (EXAMPLES.parent / "README.md").read_text()
+    (source,) = (block for block in BLOCK.findall(text) if "mobox.mount(" in block)
+    (tmp_path / "app.py").write_text(source)
+    command = [sys.executable, "-m", "uvicorn", "app:app", "--port", "0"]
+    with _served(command, tmp_path) as url:
+        as_ann = {"headers": {"x-user": "ann"}}
+        page = clients.open(client, f"{url}/api/chat", "c1")
+        page.begin("resumeStream", as_ann)
+        assert page.settle().error is None, "there is nothing to resume yet"
+        page.begin("sendMessage", {"text": "hi"}, as_ann)
+        sent = page.settle()
+        assert (sent.error, text_of(sent.messages[-1])) == (None, "Echo: hi")
+        page = clients.open(client, f"{url}/api/chat", "c1", messages=sent.messages[:1])
+        page.begin("resumeStream", as_ann)
+        assert text_of(page.settle().messages[-1]) == "Echo: hi"
+        stranger = clients.open(client, f"{url}/api/chat", "c1").send("hi")
+        assert stranger.error == "Authentication required."
 
 
 def test_openai_agents_for_ag_ui(frameworks: Path, agui_pages: AGUIPages, tmp_path: Path) -> None:

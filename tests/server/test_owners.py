@@ -83,6 +83,13 @@ ROWS: dict[str, Row] = {
     "POST /api/copilotkit/agent/{agent}/stop/{thread_id}": Row(
         200, "as unknown", {**AGENT, "thread_id": "{chat}"}, {}
     ),
+    "POST /api/copilotkit": CONNECTS._replace(
+        body={
+            "method": "agent/connect",
+            "params": {"agentId": "counter"},
+            "body": _input("{chat}"),
+        }
+    ),
     "POST /api/tickets": Row(201, "as unknown", body={"runId": "{run}"}),
     "GET /metrics": Row(200, "their own"),
     "GET /api/runs/{run_id}/events": Row(200, "as unknown", RUN),

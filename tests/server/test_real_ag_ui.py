@@ -320,4 +320,6 @@ def test_the_agent_knows_what_the_page_brings_along(agui: AGUIFrontend, chat_id:
         "state": {"count": 1},
         "instructions": [],
         "properties": {"theme": "dark"},
+        "body": {},
+        "headers": {},
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 from server.ag_ui_clients import COPILOTKIT, AGUIFrontend, AGUIPages, Report
 from server.live_server import live_server, message
 from server.scripted_agent import Gate, a_day_of_work, emit, pieces, prompt, text
+from server.server_with_keys import bearer, give_key_at
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.parametrize("agui", [COPILOTKIT], indirect=True)
 
@@ -168,3 +171,66 @@ def test_messages_of_another_page_are_shown(agui: AGUIFrontend, chat_id: str) ->
     page = agui.open(chat_id)
     assert page.connect().roles == ["user", "assistant"]
     assert page.say(prompt(["history"])).text == "user assistant"
+
+
+# The single route
+
+SINGLE = {"runtimeTransport": "single"}
+
+
+def test_single_route_runs_connects_and_stops(agui: AGUIFrontend, chat_id: str, gate: Gate) -> None:
+    page = agui.open(chat_id, options=SINGLE)
+    assert set(page.settle().agents or ()) == {"default", "scripted"}
+    assert page.say(prompt(text("One"))).text == "One"
+    page.begin(prompt(text("Half a"), gate.step, text(" word")))
+    gate.wait()
+    page.read(2, "TEXT_MESSAGE_CONTENT")
+    page.abort()
+    wait_until(lambda: agui.stored(chat_id)["activeRun"] is None)
+    page.settle()
+    assert agui.stored(chat_id)["messages"][-1]["metadata"]["reason"] == "cancelled"
+    again = agui.open(chat_id, options=SINGLE).connect()
+    assert again.roles == ["user", "assistant"] * 2
+    several = agui.open(chat_id).connect()
+    assert again.messages == several.messages
+
+
+@pytest.mark.parametrize("transport", ["auto", "rest", "single"])
+def test_missing_key_is_reported_as_such(
+    agui: AGUIFrontend, agui_pages: AGUIPages, tmp_path: Path, agents: Path, transport: str
+) -> None:
+    data = tmp_path / "data"
+    options: dict[str, object] = {"runtimeTransport": transport}
+    with live_server(data, "--agents", agents, "--auth", "keys") as server:
+        there = AGUIFrontend(agui_pages, agui.http, server, COPILOTKIT)
+        with pytest.raises(RuntimeError, match="failed with status 401"):
+            there.open("c1", options=options)
+        _, secret = asyncio.run(give_key_at(data, "ann"))
+        page = there.open("c1", options={**options, "headers": bearer(secret)})
+        assert page.say(prompt(text("Hello"))).text == "Hello"
+
+
+def test_single_route_refuses_what_it_does_not_know(agui: AGUIFrontend, chat_id: str) -> None:
+    for call, field in [
+        ({}, "method"),
+        ({"method": "agent/dance"}, "method"),
+        ({"method": "agent/stop"}, "params.threadId"),
+        ({"method": "agent/stop", "params": {"threadId": 7}}, "params.threadId"),
+        ({"method": "agent/run", "body": []}, ""),
+    ]:
+        refused = agui.http.post(f"{agui.url}/api/copilotkit", json=call)
+        error = refused.json()["error"]
+        assert (refused.status_code, error["field"]) == (400, field), call
+
+
+def test_single_route_needs_the_scope_of_its_method(
+    agui: AGUIFrontend, tmp_path: Path, agents: Path
+) -> None:
+    data = tmp_path / "data"
+    with live_server(data, "--agents", agents, "--auth", "keys") as server:
+        _, secret = asyncio.run(give_key_at(data, "ann", scopes=("read",)))
+        address, headers = f"{server.url}/api/copilotkit", bearer(secret)
+        body = {"threadId": "c1", "runId": "r1", "messages": []}
+        for method, status in [("info", 200), ("agent/connect", 200), ("agent/run", 403)]:
+            called = agui.http.post(address, json={"method": method, "body": body}, headers=headers)
+            assert called.status_code == status

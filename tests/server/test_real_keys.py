@@ -170,6 +170,16 @@ def test_rejected_socket_is_not_read(event: str, house: House) -> None:
         assert raw.read().startswith("44{")
 
 
+@each_transport
+def test_token_of_a_socket_is_a_key(transport: str, house: House, sockets: SocketClients) -> None:
+    _, secret = house.key("ann")
+    socket = sockets.open(house.server, transport, auth={"token": secret})
+    assert socket.join("hers", format="canonical")["sessionId"] == "hers"
+    socket.close()
+    refused = sockets.open(house.server, transport, auth={"token": "mbx_made-up"}).refused
+    assert refused == "missing, invalid, revoked or expired API key"
+
+
 def test_a_socket_may_also_come_with_the_header(house: House, sockets: SocketClients) -> None:
     _, secret = house.key("ann")
     socket = sockets.open(house.server, extraHeaders=bearer(secret))

@@ -9,12 +9,21 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Request, WebError
 
-__all__ = ["CUT_OFF", "SOCKET_CUT_OFF", "Watch", "Watched"]
+__all__ = ["CUT_OFF", "Watch", "Watched", "cut_off"]
 
-CUT_OFF = r"ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED|INTERNET_DISC|EMPTY_RESP)"
+CUT_OFF = (
+    r"ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED|CONTENT_LENGTH_MISMATCH"
+    r"|INTERNET_DISC|EMPTY_RESP)"
+)
 """The browser's own console message for an unreachable server."""
 SOCKET_CUT_OFF = r"WebSocket connection to .* failed"
 """The same, for a socket."""
+
+
+def cut_off(protocol: str) -> str:
+    """The browser's own console messages when a protocol's connection breaks."""
+    return f"{CUT_OFF}|{SOCKET_CUT_OFF}" if protocol == "socket-io" else CUT_OFF
+
 
 REPORT = """
 addEventListener("securitypolicyviolation", (event) => {

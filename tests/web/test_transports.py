@@ -11,11 +11,14 @@ from playwright.sync_api import WebSocket, expect
 from server.live_server import LiveServer, live_server
 from server.many_processes import LEASE, looking_often
 from server.scripted_agent import Gate, a_day_of_work, emit, prompt, text
-from web.browser_watch import CUT_OFF, SOCKET_CUT_OFF, Watched
+from web.browser_watch import Watched, cut_off
 from web.chat_tab import Tab, assert_shows_what_is_stored, read_chat
 from web.pausing_agent import FIRST, LAST, held
 from web.protocol_tabs import PROTOCOLS, HeldBack, Speak, Speaking, by_each, speak_from_now_on
 from web.transcript_check import shown
+
+RETRYING = re.compile("Reconnecting|Request Failed")
+"""What the page says at first, and after a few seconds."""
 
 
 @by_each
@@ -161,11 +164,6 @@ def heads(tab: Tab) -> list[str]:
     return found
 
 
-def cut_off(protocol: str) -> str:
-    """The browser's own console messages when a connection breaks."""
-    return f"{CUT_OFF}|{SOCKET_CUT_OFF}" if protocol == "socket-io" else CUT_OFF
-
-
 @by_each
 def test_offline_and_back(server: LiveServer, watched: Watched, gate: Gate, protocol: str) -> None:
     context, watch = watched(server.url)
@@ -197,10 +195,10 @@ def test_a_server_that_is_killed_and_started_again(
         tab.sees("before the agent is held up")
         gate.wait()
         server.kill()
-        expect(tab.page.get_by_role("status").filter(has_text="Reconnecting")).to_be_visible()
+        expect(tab.page.get_by_role("status").filter(has_text=RETRYING)).to_be_visible()
     with live_server(tmp_path / "data", *flags, PYTHONPATH=often) as server:
         tab.finish()
-        expect(tab.page.get_by_text("Reconnecting")).to_have_count(0)
+        expect(tab.page.get_by_role("status").filter(has_text=RETRYING)).to_have_count(0)
         assert_shows_what_is_stored(tab, server)
         tab.say(prompt(text("It goes on as if nothing had been.")))
         tab.finish(2)

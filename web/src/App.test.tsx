@@ -92,6 +92,35 @@ describe("the page", () => {
     expect(field()).toHaveProperty("value", "Hi");
   });
 
+  it("has it in the field after a reload, too, and sends it as the same message", async () => {
+    network.on("POST api/chat", () => Promise.reject(new TypeError("fetch failed")));
+    const { unmount } = await open("/");
+    await userEvent.type(field(), "Hi{Enter}");
+    expect(await (await log()).findByText("Hi")).toBeTruthy();
+    unmount();
+    await open("/");
+    expect(field()).toHaveProperty("value", "Hi");
+    network.on("POST api/chat", () => new Stream().send(...textChunks("Hello"), ...ENDS).end());
+    await userEvent.type(field(), "{Enter}");
+    expect(await (await log()).findByText("Hello")).toBeTruthy();
+    const sent = network.to("POST api/chat");
+    expect(sent.at(-1)?.body).toEqual(sent[0]?.body);
+    const [first, last] = [sent[0], sent.at(-1)].map((each) => each?.headers);
+    expect(last?.get("idempotency-key")).toBe(first?.get("idempotency-key"));
+  });
+
+  it("loads the chats when the server can be reached again", async () => {
+    stored = [row("c1", "Apples")];
+    network.isDown = true;
+    await open("/");
+    expect(await sidebar().findByText("Couldn't load chats.")).toBeTruthy();
+    expect((await screen.findByText("Request Failed.")).closest("[role=status]")).toBeTruthy();
+    network.isDown = false;
+    await userEvent.click(screen.getByRole("button", { name: "Retry" }));
+    expect(await sidebar().findByRole("link", { name: "Apples" })).toBeTruthy();
+    expect(screen.queryByText("Request Failed.")).toBeNull();
+  });
+
   it("offers commands of the demo agent, and sends what is chosen", async () => {
     network.on("POST api/chat", () => new Stream().send(...textChunks("All."), ...ENDS).end());
     await open("/");

@@ -6,10 +6,10 @@ import { credentials } from "@/key";
 import { togglePanel } from "@/panel/toggle";
 import { DeleteDialog, HelpDialog, RenameDialog } from "@/shell/dialogs";
 import { KeyForm } from "@/shell/KeyForm";
+import { keepLoaded } from "@/shell/loading";
 import { Sidebar } from "@/shell/Sidebar";
 import { useShortcuts } from "@/shell/shortcuts";
-import { agents } from "@/state/agents";
-import { chats } from "@/state/chats";
+import { drafts, NEW_CHAT } from "@/state/drafts";
 import { navigate, type Route, useRoute } from "@/state/route";
 import { useTheme } from "@/state/theme";
 import { useStore } from "@/store";
@@ -41,7 +41,7 @@ function Page() {
   const isWide = useMedia(WIDE);
   if (isWide && drawer) setDrawer(false);
   const current = route.page === "chat" ? route.id : undefined;
-  useServer();
+  useEffect(keepLoaded, []);
 
   const openNew = useCallback(() => {
     setDrawer(false);
@@ -122,9 +122,14 @@ function Page() {
   );
 }
 
-/** The id for a new chat; changes with every navigation. */
+/**
+ * The id for a new chat; changes with every navigation. A reload keeps the id of a chat whose first message
+ * may have arrived.
+ */
 function useFreshId(route: Route): string {
-  const [fresh, setFresh] = useState({ route, id: newId() });
+  const [fresh, setFresh] = useState(() => {
+    return { route, id: drafts.attempt(NEW_CHAT)?.chat ?? newId() };
+  });
   if (fresh.route === route) return fresh.id;
   const next = { route, id: newId() };
   setFresh(next);
@@ -141,23 +146,3 @@ const SkipLink = () => (
     {strings.shell.skip}
   </button>
 );
-
-/** Loads chats and agents, and again when the page becomes visible. */
-function useServer(): void {
-  useEffect(() => {
-    const load = () => {
-      if (document.visibilityState !== "visible") return;
-      void chats.refresh();
-      if (!agents.get().length) void agents.load();
-    };
-    load();
-    document.addEventListener("visibilitychange", load);
-    window.addEventListener("online", load);
-    const unwatch = chats.watch();
-    return () => {
-      document.removeEventListener("visibilitychange", load);
-      window.removeEventListener("online", load);
-      unwatch();
-    };
-  }, []);
-}

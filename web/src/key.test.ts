@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { credentials, fetchWithKey } from "@/key";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { failureOf } from "@/failure";
+import { credentials, fetchWithKey, LATEST_ANSWER } from "@/key";
 
 const reload = vi.fn();
 
@@ -50,4 +51,38 @@ test.each([
   await fetchWithKey("api/chats");
   credentials.lock(); // as for a socket, which does not know who refused it
   expect(credentials.get()).toEqual({ isLocked: true, hasKey: false, isOfApp });
+});
+
+test("a request without an answer is lost after a while, and its signal still ends it", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const signals: AbortSignal[] = [];
+  vi.stubGlobal("fetch", (_: string, { signal }: { signal: AbortSignal }) => {
+    signals.push(signal);
+    return new Promise((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+  });
+  const late = fetchWithKey("api/chats").catch(failureOf);
+  await vi.advanceTimersByTimeAsync(LATEST_ANSWER);
+  expect(await late).toEqual({ kind: "lost" });
+  const leaving = new AbortController();
+  const left = fetchWithKey("api/chats", { signal: leaving.signal }).catch((error) => error.name);
+  leaving.abort();
+  expect(await left).toBe("AbortError");
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("an answer may take its time after its start, and so may a long request", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const signals: (AbortSignal | undefined)[] = [];
+  vi.stubGlobal("fetch", async (_: string, init: { signal?: AbortSignal }) => {
+    signals.push(init.signal);
+    return new Response("…");
+  });
+  await fetchWithKey("api/chats");
+  await fetchWithKey("api/chat", { method: "POST", body: "x".repeat(1_000_000) });
+  await vi.advanceTimersByTimeAsync(2 * LATEST_ANSWER);
+  expect(signals.map((signal) => signal?.aborted ?? false)).toEqual([false, false]);
 });

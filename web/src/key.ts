@@ -63,10 +63,24 @@ export async function fetchWithKey(url: RequestInfo | URL, init?: RequestInit): 
   const { key } = credentials;
   const headers = new Headers(init?.headers);
   if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
-  const response = await fetch(url, key === undefined ? init : { ...init, headers });
+  const response = await fetchInTime(url, key === undefined ? init : { ...init, headers });
   const isOurs = response.headers.get("www-authenticate")?.includes(OURS);
   if (response.status === 401 && credentials.key === key) credentials.lock(!isOurs);
   return response;
+}
+
+/** A response must start within this time (ms): a lost network does not report itself. */
+export const LATEST_ANSWER = 15_000;
+/** A longer body may take longer to send. */
+const SHORT = 100_000;
+
+async function fetchInTime(url: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+  const { body, signal } = init;
+  if (body && !(typeof body === "string" && body.length < SHORT)) return fetch(url, init);
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new TypeError("network: no answer")), LATEST_ANSWER);
+  const either = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
+  return fetch(url, { ...init, signal: either }).finally(() => clearTimeout(timer));
 }
 
 /** The auth payload of a socket's handshake. */

@@ -176,6 +176,7 @@ export const strings = {
     stop: "Stop",
     stopHint: "Stop (Esc)",
     stopping: "Stopping…",
+    takenBack: "Not sent. Your text is back in this box.",
     regenerate: "Regenerate",
     edit: "Edit",
     saveEdit: "Send",
@@ -365,6 +366,16 @@ export const strings = {
       help: "Show this list",
     },
     offline: "You're offline. The agent keeps working; this page catches up when you're back.",
+    offlineShort: "You're offline.",
     reconnecting: "Reconnecting…",
+    pending: "Waiting for the server…",
+    unreachable: "The server can't be reached.",
+    unsent: {
+      message: "Your message is not sent yet.",
+      answer: "Your answer is not sent yet.",
+    },
+    notStopped: "The agent will be stopped when the server answers.",
+    againIn: (seconds?: number) =>
+      seconds === undefined ? "Trying again…" : `Trying again in ${seconds} s`,
   },
 };

@@ -192,6 +192,8 @@ class Message(Struct, kw_only=True, omit_defaults=True):
     reason: DoneReason | None = None
     """Why the run ended; `None` while it has not."""
     error: str | None = None
+    error_code: str | None = None
+    """The code of that error, if the log has one."""
     duration_ms: int | None = None
 
 

@@ -100,7 +100,7 @@ class Transcript:
         self._processing: list[str] = []
         self._errors = HeldErrors()
         self._done: Done | None = None
-        self._fatal: str | None = None
+        self._fatal: Error | None = None
         self._ts: int | None = None
         self._began: int | None = None
         self._has_started = False
@@ -136,7 +136,8 @@ class Transcript:
             metadata={name: value for name, value in about.items() if value},
             usage=self._usage.totals,
             reason=self._done.reason if self._done is not None else None,
-            error=self._fatal,
+            error=self._fatal.message if self._fatal is not None else None,
+            error_code=self._fatal.code if self._fatal is not None else None,
             duration_ms=self._since(self._began) if self._done is not None else None,
         )
 
@@ -163,8 +164,7 @@ class Transcript:
             self._has_started, self._began = True, self._ts
 
     def _end(self, event: Done) -> None:
-        fatal, notices = self._errors.release(event.reason)
-        self._fatal = fatal.message if fatal is not None else None
+        self._fatal, notices = self._errors.release(event.reason)
         for notice in notices:
             self._turn_to(notice)
             self._line(notice)

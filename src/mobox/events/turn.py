@@ -122,6 +122,10 @@ class Frontend(Struct, frozen=True, kw_only=True):
     instructions: tuple[str, ...] = ()
     properties: dict[str, JSON] = field(default_factory=dict)
     """An application's own, under its own names."""
+    body: dict[str, JSON] = field(default_factory=dict)
+    """The other fields of an AI SDK request."""
+    headers: dict[str, str] = field(default_factory=dict)
+    """The request's headers that the server forwards, by their names in lower case."""
 
 
 class Place(StrEnum):
@@ -198,8 +202,6 @@ class Request(Struct, frozen=True, kw_only=True):
     when_running: WhenRunning | None = None
     """What to do if a run of the chat is running; `None` is the server's setting."""
     idempotency_key: str | None = None
-    extra: dict[str, JSON] = field(default_factory=dict)
-    """Other fields that the client sent, under its own names."""
 
 
 class Turn(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The routes of AG-UI clients, and the runtime API that CopilotKit's frontends expect around them.
+"""The routes of AG-UI clients.
 
 Rule 1: a thread is a chat, which clients of other protocols may use too.
 Rule 2: a response only reads a log: it may start late, twice or not at all, and the run continues.
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from functools import cached_property
 from itertools import dropwhile, takewhile
-from typing import Final, overload
+from typing import overload
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,8 +18,8 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from mobox import __version__
 from mobox.errors import ChatNotFound, NotFoundError, NotWaiting
+from mobox.events import JSON
 from mobox.events.message import Message
 from mobox.events.turn import Action, Request, UserMessage
 from mobox.formatters.ag_ui import (
@@ -36,37 +36,10 @@ from mobox.server.actions import RunState, latest_run, runs_so_far
 from mobox.server.auth.authentication import authenticator_of
 from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream, frames
-from mobox.server.services import Services, json_response, read_as, read_json
+from mobox.server.services import Services, forwarded_headers, json_response, read_as, read_json
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import ClientRequest, active_of
 from mobox.supervisor import SubmittedRun
-
-DEFAULT: Final = "default"
-"""The agent name that a frontend uses where none is configured."""
-
-
-class AgentInfo(Struct, rename="camel", kw_only=True):
-    """An agent as a frontend lists it."""
-
-    name: str
-    class_name: str = "Agent"
-    description: str = ""
-
-
-class RuntimeInfo(Struct, rename="camel", kw_only=True):
-    """The response to a frontend's first request."""
-
-    version: str = __version__
-    agents: dict[str, AgentInfo]
-    mode: str = "sse"
-    audio_file_transcription_enabled: bool = False
-    telemetry_disabled: bool = True
-
-
-class StopRun(Struct, rename="camel"):
-    """Which request of the thread to stop: a late stop must not end a newer one."""
-
-    run_id: Id | None = None
 
 
 class StopThread(Struct, rename="camel", kw_only=True):
@@ -78,16 +51,22 @@ class StopThread(Struct, rename="camel", kw_only=True):
 
 async def run(request: HttpRequest, services: Services) -> ASGIApp:
     """A message or answers; the response streams the agent's output."""
-    return await _respond(request, services, request.path_params.get("agent"))
+    agent = request.path_params.get("agent")
+    return await respond(request, services, agent, await read_json(request))
 
 
 async def connect(request: HttpRequest, services: Services) -> ASGIApp:
+    """The history of a thread, then its active run."""
+    return await connect_thread(request, services, await read_json(request))
+
+
+async def connect_thread(request: HttpRequest, services: Services, sent: JSON) -> ASGIApp:
     """The history of a thread, then its active run.
 
     With `replay=1`, the last run from its first event instead, for a client that has the
     thread's messages but not that run's events.
     """
-    owner, body = owner_of(request), read_input(await read_json(request))
+    owner, body = owner_of(request), read_input(sent)
     latest = await latest_run(services.storage, owner, body.thread_id)
     if latest is None:
         return EventStream(_nothing(), services.heartbeats)
@@ -99,48 +78,22 @@ async def connect(request: HttpRequest, services: Services) -> ASGIApp:
 async def stop(request: HttpRequest, services: Services) -> Response:
     """Stop a run; its readers see how it ends."""
     body = await read_as(request, StopThread)
-    return await _stop_run(services, owner_of(request), body.thread_id, body.run_id)
-
-
-# CopilotKit: its frontends need no runtime server of their own
-
-
-async def copilotkit_info(_request: HttpRequest, services: Services) -> Response:
-    """List the agents; `default` is the one of requests that name none."""
-    agents = {
-        agent.id: AgentInfo(name=agent.name, description=agent.description)
-        for agent in services.supervisor.catalog
-    }
-    if agents:
-        unnamed = AgentInfo(name=DEFAULT, description="The default agent.")
-        agents = {DEFAULT: unnamed} | agents
-    return json_response(RuntimeInfo(agents=agents))
-
-
-async def copilotkit_run(request: HttpRequest, services: Services) -> ASGIApp:
-    """A message or answers; the response streams the agent's output."""
-    agent, catalog = request.path_params["agent"], services.supervisor.catalog
-    is_alias = agent == DEFAULT and all(each.id != DEFAULT for each in catalog)
-    return await _respond(request, services, None if is_alias else agent)
-
-
-async def copilotkit_stop(request: HttpRequest, services: Services) -> Response:
-    """Stop a run; its readers see how it ends."""
-    body = await read_as(request, StopRun)
-    thread_id = request.path_params["thread_id"]
-    return await _stop_run(services, owner_of(request), thread_id, body.run_id)
+    return await stop_thread(services, owner_of(request), body.thread_id, body.run_id)
 
 
 # Sending and stopping
 
 
-async def _respond(request: HttpRequest, services: Services, agent: str | None) -> ASGIApp:
+async def respond(
+    request: HttpRequest, services: Services, agent: str | None, sent: JSON
+) -> ASGIApp:
     """The response of an agent; without `agent`, of the one that the request names."""
-    owner, body = owner_of(request), read_input(await read_json(request))
+    owner, body = owner_of(request), read_input(sent)
     messages = await _messages(services, owner, body.thread_id)
     bodies = (message.body for message in messages)
     stored = {each.id: each.parts for each in bodies if isinstance(each, UserMessage)}
-    wanted = request_of(body, stored, request.headers.get("idempotency-key"))
+    headers = forwarded_headers(request, services.settings.forwarded_headers)
+    wanted = request_of(body, stored, request.headers.get("idempotency-key"), headers)
     if agent is not None:
         wanted = replace(wanted, agent=agent)
     continued = await authenticator_of(request).rate_limit.submit(
@@ -171,7 +124,7 @@ async def _repeated(services: Services, owner: str, wanted: Request) -> Submitte
     return SubmittedRun(found.run, found.asking.after)
 
 
-async def _stop_run(services: Services, owner: str, thread_id: str, name: str | None) -> Response:
+async def stop_thread(services: Services, owner: str, thread_id: str, name: str | None) -> Response:
     """Stop the run that answers the request of that name, or the active one."""
     storage = services.storage
     await storage.chat(owner, thread_id)
@@ -248,9 +201,13 @@ async def _nothing() -> AsyncIterator[bytes]:
 
 
 def _states(requests: Iterable[ClientRequest]) -> list[PageState]:
-    """The shared state that each request brought, from the first that is not empty."""
+    """The shared state that each request brought, from the first that is not empty.
+
+    Requests of other protocols bring none, and leave it as it is.
+    """
     pages = [(request.after, request.frontend) for request in requests]
-    states = [PageState(after, page.state) for after, page in pages if page is not None]
+    known = ((after, page.state) for after, page in pages if page is not None)
+    states = [PageState(after, state) for after, state in known if state is not None]
     return [*dropwhile(lambda state: not state.value, states)]
 
 

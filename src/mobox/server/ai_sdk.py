@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from mobox.errors import NotFoundError
 from mobox.formatters import get_formatter
 from mobox.formatters.ai_sdk import HEADERS, REPLAYS_FINISHED
 from mobox.formatters.ai_sdk.requests import read_request
@@ -19,7 +20,7 @@ from mobox.server.actions import AnswerBody, StopBody, latest_run, run_of_chat
 from mobox.server.auth.authentication import authenticator_of
 from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream, frames
-from mobox.server.services import Services, json_response, read_as, read_json
+from mobox.server.services import Services, forwarded_headers, json_response, read_as, read_json
 from mobox.settings import now_ms
 from mobox.storage.log import Run
 
@@ -32,7 +33,11 @@ have ended between the page's two requests, for the history and for the stream."
 async def post_message(request: Request, services: Services) -> ASGIApp:
     """A message, an edit, a retry or an answer; the response streams the agent's output."""
     owner = owner_of(request)
-    wanted = read_request(await read_json(request), request.headers.get("idempotency-key"))
+    wanted = read_request(
+        await read_json(request),
+        request.headers.get("idempotency-key"),
+        forwarded_headers(request, services.settings.forwarded_headers),
+    )
     profile = requested_profile(request)
     continued = await authenticator_of(request).rate_limit.submit(
         owner, wanted, lambda: services.actions.submit(owner, wanted)
@@ -41,7 +46,10 @@ async def post_message(request: Request, services: Services) -> ASGIApp:
 
 
 async def resume_stream(request: Request, services: Services) -> ASGIApp:
-    """The message of the active run, from its start; 204 if there is none."""
+    """The message of the active run, from its start; 204 if there is none.
+
+    Clients that know only a stream's id, as assistant-ui, send it in place of the chat's.
+    """
     owner, chat_id = owner_of(request), request.path_params["chat_id"]
     profile = requested_profile(request)
     run_id = request.query_params.get("run")
@@ -49,6 +57,8 @@ async def resume_stream(request: Request, services: Services) -> ASGIApp:
         run = await run_of_chat(services.storage, owner, chat_id, run_id)
         return _stream(services, run, profile)
     latest = await latest_run(services.storage, owner, chat_id)
+    if latest is None and (named := await _run_named(services, owner, chat_id)) is not None:
+        return _stream(services, named, profile)
     is_strict = request.query_params.get("strict") == "1"
     if latest is None or not _is_streamed(latest, profile, is_strict):
         return Response(status_code=204)
@@ -70,6 +80,13 @@ async def answer_run(request: Request, services: Services) -> Response:
     return json_response(await services.actions.answer(owner, chat_id, body), 202)
 
 
+async def _run_named(services: Services, owner: str, run_id: str) -> Run | None:
+    try:
+        return await services.storage.run(owner, run_id)
+    except NotFoundError:
+        return None
+
+
 def requested_profile(request: Request) -> str | None:
     """The requested profile, if any; an unknown one raises `UnknownProfile`."""
     profile = request.query_params.get("profile")
@@ -88,5 +105,5 @@ def _is_streamed(run: Run, profile: str | None, is_strict: bool) -> bool:
 
 def _stream(services: Services, run: Run, profile: str | None, after: int = 0) -> EventStream:
     batches = frames(services.storage, run.id, get_formatter(PROTOCOL, run.id, profile), after)
-    headers = {**HEADERS, "x-mobox-run": run.id}
+    headers = {**HEADERS, "x-mobox-run": run.id, "x-resumable-stream-id": run.id}
     return EventStream(batches, services.heartbeats, headers, services.readers.reading(run))

@@ -51,8 +51,8 @@ class Parameter(msgspec.Struct, frozen=True):
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """A method of a path: its parameters, body and responses.
 
-    `responses` has a type for JSON, the name of a media type for anything else, and None for no
-    body. `example` is an example body.
+    `responses` has a type for JSON, the name of a media type for anything else, None for no body,
+    and a tuple where there are several. `example` is an example body.
     """
 
     method: str
@@ -90,9 +90,15 @@ def document(operations: Sequence[Operation], version: str) -> dict[str, Any]:
 def _types(operations: Iterable[Operation]) -> Iterator[Any]:
     for each in operations:
         yield from (parameter.type for parameter in each.parameters)
-        yield from (kind for kind in each.responses.values() if _is_json(kind))
+        found = (kind for kinds in each.responses.values() for kind in kinds_of(kinds))
+        yield from filter(_is_json, found)
         if each.body is not None:
             yield each.body
+
+
+def kinds_of(kind: Any) -> tuple[Any, ...]:
+    """The kinds of a response: several, or one."""
+    return kind if isinstance(kind, tuple) else (kind,)
 
 
 def _is_json(kind: Any) -> bool:
@@ -141,11 +147,11 @@ def _parameter(parameter: Parameter, schemas: Mapping[int, Any]) -> dict[str, An
 
 def _response(status: int, kind: Any, schemas: Mapping[int, Any]) -> dict[str, Any]:
     response: dict[str, Any] = {"description": HTTPStatus(status).phrase}
-    if isinstance(kind, str):
-        response["content"] = {kind: {"schema": {"type": "string"}}}
-    elif kind is not None:
-        response["content"] = _json(schemas[id(kind)])
-    return response
+    kinds = kinds_of(kind)
+    content = {each: {"schema": {"type": "string"}} for each in kinds if isinstance(each, str)}
+    if found := [schemas[id(each)] for each in kinds if _is_json(each)]:
+        content |= _json(found[0] if len(found) == 1 else {"anyOf": found})
+    return {**response, "content": content} if content else response
 
 
 def _json(schema: Any) -> dict[str, Any]:

@@ -20,13 +20,13 @@ from mobox.delivery.sse import STREAM
 from mobox.formatters.ag_ui.requests import RunInput
 from mobox.formatters.ai_sdk import PROFILES
 from mobox.formatters.ai_sdk.requests import Body
-from mobox.server import ag_ui, ai_sdk, chats, health
+from mobox.server import ag_ui, ai_sdk, chats, copilotkit, health
 from mobox.server.actions import AnswerBody, RunState, StopBody
 from mobox.server.auth import tickets
 from mobox.server.auth.authentication import AUTHENTICATOR, Authenticator
 from mobox.server.auth.principal import Principal
 from mobox.server.eventstream import EventStream
-from mobox.server.openapi import Operation, Parameter, document
+from mobox.server.openapi import Operation, Parameter, document, kinds_of
 from mobox.server.runs import events
 from mobox.server.services import Services
 
@@ -60,8 +60,9 @@ _TALKING: Final = (
         summary="Send a message",
         description="A message, an edit, a retry, or the answer to an approval: whatever "
         "`useChat` posts. The response streams the agent's output until the run ends or waits.\n\n"
-        "A message that is sent twice starts one run. While a run is active, another message gets "
-        "409 `run_active` with its `runId`." + _PLAIN_ERRORS,
+        "A message that is sent twice starts one run. While a run is active, `whenRunning` decides "
+        "about another message: `interrupt` stops the run, `reject` is 409 `run_active` with its "
+        "`runId`, `auto` interrupts a run that its clients have left." + _PLAIN_ERRORS,
         parameters=(
             _PROFILE,
             Parameter("Idempotency-Key", "Makes retries safe.", place="header"),
@@ -81,7 +82,8 @@ _TALKING: Final = (
         handler=ai_sdk.resume_stream,
         scope="read",
         summary="Resume the stream of the active run",
-        description="From its start, then live. 204 if there is none." + _PLAIN_ERRORS,
+        description="From its start, then live. 204 if there is none. `chat_id` may also be the id "
+        "of a run, `x-resumable-stream-id` of a response." + _PLAIN_ERRORS,
         parameters=(
             _PROFILE,
             Parameter("run", "The id of a run, which may have ended."),
@@ -271,24 +273,38 @@ _AG_UI: Final = (
     Route(
         method="GET",
         path="/api/copilotkit/info",
-        handler=ag_ui.copilotkit_info,
+        handler=copilotkit.info,
         scope="read",
         summary="List agents",
-        responses={200: ag_ui.RuntimeInfo},
+        responses={200: copilotkit.RuntimeInfo},
         tag="CopilotKit",
     ),
-    _run_route("/api/copilotkit/agent/{agent}/run", ag_ui.copilotkit_run, _ONE_AGENT, "CopilotKit"),
+    _run_route("/api/copilotkit/agent/{agent}/run", copilotkit.run, _ONE_AGENT, "CopilotKit"),
     _connect_route("/api/copilotkit/agent/{agent}/connect", "CopilotKit"),
     Route(
         method="POST",
         path="/api/copilotkit/agent/{agent}/stop/{thread_id}",
-        handler=ag_ui.copilotkit_stop,
+        handler=copilotkit.stop,
         scope="write",
         summary="Stop the agent",
         description=_STOP,
-        body=ag_ui.StopRun,
+        body=copilotkit.StopRun,
         example={},
         responses={200: RunState, 202: RunState},
+        tag="CopilotKit",
+    ),
+    Route(
+        method="POST",
+        path="/api/copilotkit",
+        handler=copilotkit.single,
+        scope="read",
+        summary="All of these, with the method in the body",
+        description="`method` is `info`, `agent/run`, `agent/connect` or `agent/stop`; `params` "
+        "has `agentId` and `threadId`; `body` is the body of that route. Running and stopping need "
+        "the scope `write`.",
+        body=copilotkit.Call,
+        example={"method": "info"},
+        responses={200: (STREAM, copilotkit.RuntimeInfo, RunState), 202: RunState},
         tag="CopilotKit",
     ),
 )
@@ -426,7 +442,7 @@ class Endpoint:
         self._route = route
         self._services = services
         self._authenticator = authenticator
-        self._is_stream = STREAM in route.responses.values()
+        self._is_stream = any(STREAM in kinds_of(each) for each in route.responses.values())
         self._takes_tickets = _TICKET in route.parameters
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from mobox.delivery.socketio import Sockets
@@ -44,6 +45,12 @@ class Services(Process, frozen=True, kw_only=True):
     sockets: Sockets
     index: SessionIndex
     readers: Readers
+
+
+def forwarded_headers(connection: HTTPConnection, names: Iterable[str]) -> dict[str, str]:
+    """The headers with these names that a client sent, for the agent."""
+    found = {name: connection.headers.getlist(name) for name in names}
+    return {name: ", ".join(values) for name, values in found.items() if values}
 
 
 async def read_json(request: Request) -> JSON:

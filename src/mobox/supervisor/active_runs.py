@@ -111,12 +111,10 @@ class ActiveRuns:
             return False
         clock = asyncio.get_running_loop().time
         deadline = clock() + 2 * self._settings.lease
-        while clock() < deadline:
-            now = await self._storage.run(run.owner, run.id)
-            if now.status != "running":
-                return True
-            if now.epoch == run.epoch and now.lease_until != run.lease_until:
+        while (now := await self._storage.run(run.owner, run.id)).status == "running":
+            is_renewed = now.epoch == run.epoch and now.lease_until != run.lease_until
+            if is_renewed or clock() > deadline:
                 return False
-            await self._do.reap()
             await asyncio.sleep(_POLL_LEASE)
-        return False
+            await self._do.reap()
+        return True

@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import type { NamedChat } from "@/api";
 import { AgentPicker } from "@/chat/AgentPicker";
 import { Announcer } from "@/chat/Announcer";
-import { Banner } from "@/chat/Banner";
+import { Banner, Unloaded } from "@/chat/Banner";
 import { Composer } from "@/chat/Composer";
 import type { ConversationState } from "@/chat/conversationState";
 import { Prompts, Welcome } from "@/chat/Empty";
@@ -66,7 +66,7 @@ export function Chat(props: ChatProps) {
           onDelete={() => onDelete({ id, title })}
           onOpenChats={onOpenChats}
         />
-        <Banner isLost={state.connection === "lost"} />
+        <Banner state={state} />
         <Announcer life={life} ending={endingOf(messages.at(-1))} />
         {phase === "missing" && (
           <Notice title={strings.chat.missingTitle} line={strings.chat.missingLine}>
@@ -85,7 +85,11 @@ export function Chat(props: ChatProps) {
               isEmpty && "overflow-y-auto md:justify-center md:pb-[12dvh]",
             )}
           >
-            {phase === "loading" && <Loading />}
+            {phase === "loading" && (
+              <Unloaded>
+                <Loading />
+              </Unloaded>
+            )}
             {isEmpty && <Welcome agent={choice.next} />}
             {phase === "ready" && !isEmpty && (
               <MessageList
@@ -111,6 +115,7 @@ export function Chat(props: ChatProps) {
                 agent={choice.next?.name ?? strings.chat.agent}
                 life={life}
                 stopping={state.stopping}
+                takenBack={state.takenBack}
                 disabled={phase !== "ready"}
                 onSend={send}
                 onStop={conversation.stop}

@@ -24,6 +24,8 @@ interface ComposerProps {
   life: Life;
   /** A stop was requested. */
   stopping?: boolean;
+  /** The text was sent, and taken back before the server had it. */
+  takenBack?: boolean;
   /** The chat is still loading. */
   disabled?: boolean;
   onSend: (text: string) => void;
@@ -35,7 +37,7 @@ interface ComposerProps {
 
 /** The message box. It grows with its text; Stop replaces Send during a run. */
 export function Composer(props: ComposerProps) {
-  const { draft, life, stopping, disabled } = props;
+  const { draft, life, stopping, takenBack, disabled } = props;
   const [text, setText] = useDraft(draft);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
@@ -55,6 +57,8 @@ export function Composer(props: ComposerProps) {
     event.preventDefault();
     props.onEditLast();
   };
+  const hint =
+    life === "idle" ? takenBack && text && strings.chat.takenBack : hasTried && HINTS[life];
   return (
     <form
       className={classes(
@@ -82,7 +86,7 @@ export function Composer(props: ComposerProps) {
         className="px-4 pt-3 pb-1"
       />
       <p role="status" className="px-4 text-mono text-ink-2">
-        {hasTried && life !== "idle" ? HINTS[life] : ""}
+        {hint || ""}
       </p>
       <div className="flex items-center gap-2 p-2">
         <div className="min-w-0 flex-1">{props.children}</div>

@@ -37,6 +37,8 @@ export function MessageList(props: MessageListProps) {
   const last = messages.at(-1);
   const lastUserMessage = messages.findLast(({ role }) => role === "user");
   const isLive = state.life === "working";
+  /** The agent has not got the message yet. */
+  const isHeld = state.unsent === "message" && state.connection === "lost";
   // A short answer may end before its first render.
   const [awaited, setAwaited] = useState<string>();
   if (isLive && lastUserMessage?.id !== awaited) setAwaited(lastUserMessage?.id);
@@ -79,7 +81,7 @@ export function MessageList(props: MessageListProps) {
               />
             );
           })}
-          {isLive && last?.role === "user" && <Parts message={NOTHING} live />}
+          {isLive && last?.role === "user" && !isHeld && <Parts message={NOTHING} live />}
         </div>
       </div>
       {!isAtBottom && <ToEnd onClick={() => void scrollToBottom("instant")} />}

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { outage } from "@/runs/outage";
 import { answers, draftOf, life, open, running, texts, whenIdle } from "@/testing/conversation";
 import {
   agent,
@@ -41,6 +42,7 @@ describe("a connection that breaks", () => {
 
   it("is tried less and less often, and at once when the network is back", async () => {
     vi.useFakeTimers();
+    vi.spyOn(Math, "random").mockReturnValue(0); // no jitter
     network.on("POST api/chat", () => new Stream().send(...textChunks("Hel")).cut());
     const conversation = open(true);
     conversation.send("Hi");
@@ -168,7 +170,7 @@ describe("stopping", () => {
     expect(network.to("POST api/chat/c1/stop")).toHaveLength(1);
   });
 
-  it("that does not arrive is shown, and can be retried", async () => {
+  it("that does not arrive is repeated until it does", async () => {
     const stream = new Stream();
     network.on("POST api/chat", () => stream.response);
     const conversation = open(true);
@@ -176,19 +178,19 @@ describe("stopping", () => {
     stream.send(...textChunks("Hel"));
     await until(() => expect(texts(conversation)).toEqual(["Hi", "Hel"]));
     network.isDown = true;
-    await conversation.stop();
-    const { refused, stopping } = conversation.state.get();
-    expect(refused?.message).toMatch("Can't reach the server");
-    expect(stopping).toBe(false);
+    void conversation.stop();
+    await until(() => expect(outage.get().phase).toBe("failed"));
+    expect(conversation.state.get()).toMatchObject({ stopping: true, refused: undefined });
     network.isDown = false;
     network.on("POST api/chat/c1/stop", () => {
       stream.send({ type: "message-metadata", messageMetadata: { reason: "cancelled" } });
       stream.send({ type: "abort", reason: "cancelled" }).end();
       return json({ runId: "run_1", status: "running" }, 202);
     });
-    refused?.again?.();
+    outage.retry();
     await whenIdle(conversation);
-    expect(conversation.state.get().refused).toBeUndefined();
+    expect(conversation.state.get()).toMatchObject({ stopping: false, refused: undefined });
+    expect(outage.get().phase).toBe("none");
   });
 
   it("of a message that arrived unacknowledged shows how its run ended", async () => {

@@ -15,9 +15,9 @@ import { type Failure, failureMessage, failureOf } from "@/failure";
 import { newId } from "@/ids";
 import type { Reply } from "@/parts/allowed";
 import { endingOf } from "@/parts/wire";
-import { Backoff } from "@/runs/backoff";
 import { pause } from "@/runs/pause";
-import { drafts } from "@/state/drafts";
+import { Retries, untilAnswered } from "@/runs/retries";
+import { type Attempt, drafts } from "@/state/drafts";
 import { type ChatChange, notifyAll, notifyTabs, subscribe } from "@/state/tabs";
 import { Store } from "@/store";
 import { SwitchedTransport } from "@/transports/switched";
@@ -41,7 +41,7 @@ const BETWEEN = 300;
  *
  * How failed requests are handled, by the kind of `Failure`:
  *
- *     lost     retry after a delay (rule 1)
+ *     lost     retry after a delay (rule 1); after a few seconds a notice is shown (`runs/outage.ts`)
  *     busy     restore the unsent message as a draft and reload the chat's state
  *     gone     the same; a chat that the server does not know is `missing`
  *     refused  restore the draft and show the server's error message with a Retry button
@@ -53,7 +53,7 @@ export class Conversation {
   #hooks: Hooks;
   #transport = new SwitchedTransport((runId) => this.#accepted(runId));
   #latest = new Latest();
-  #backoff = new Backoff();
+  #retries = new Retries();
   #runId: string | undefined;
   #unsent: Unsent | undefined;
   /** Another tab changed the chat while a run was being read here. */
@@ -78,8 +78,10 @@ export class Conversation {
     const unsubscribe = subscribe((change) => change.chat === this.id && this.#onChange(change));
     drafts.takeBack(this.state.get().draft);
     if (this.state.get().phase !== "ready" || this.chat.messages.length) void this.#sync();
+    else if (drafts.attempt(this.state.get().draft)?.chat === this.id) void this.#find();
     return () => {
       this.#latest.leave();
+      this.#retries.end();
       unsubscribe();
       // An unsent message is still being sent; it stays a draft until the server has accepted it.
       if (this.#unsent) drafts.takeBack(this.state.get().draft);
@@ -94,11 +96,22 @@ export class Conversation {
 
   // User actions
 
-  /** `agent`: the agent that the user selected, if any. */
+  /**
+   * `agent`: the agent that the user selected, if any. A text whose arrival is unknown is sent as the same
+   * message: the server stores it once.
+   */
   send = (text: string, agent?: string): void => {
-    const message = { id: newId(), ...userMessage(text) };
-    this.#begin({ text, agent }, (options) => this.chat.sendMessage(message, options));
+    const known = drafts.attempt(this.state.get().draft);
+    const isKnown = known?.chat === this.id && known.text === text && known.agent === agent;
+    const attempt = isKnown ? known : this.#attempt(text, agent);
+    const message = { id: attempt.message, ...userMessage(text) };
+    const request = (options: ChatRequestOptions) => this.chat.sendMessage(message, options);
+    this.#begin({ text, agent }, request, attempt);
   };
+
+  #attempt(text: string, agent: string | undefined): Attempt {
+    return { chat: this.id, text, agent, message: newId(), idempotencyKey: newId() };
+  }
 
   edit = (messageId: string, text: string, agent?: string): void => {
     const message = { messageId, ...userMessage(text) };
@@ -124,9 +137,14 @@ export class Conversation {
     if (!requesting || approvalsIn(requesting).length > 1 || !isPlain)
       return this.#answer({ requestId: approvalId, ...reply });
     const approved = decision === "approved";
+    const before = this.chat.messages;
     await this.chat.addToolApprovalResponse({ id: approvalId, approved, reason });
     const again = () => this.chat.sendMessage();
-    this.#unsent = { again, takeBack: () => void this.#sync(true) };
+    const takeBack = () => {
+      this.chat.messages = before;
+      void this.#sync(true);
+    };
+    this.#setUnsent({ what: "answer", again, takeBack });
     this.#live("working");
     await this.#follow(again);
   };
@@ -147,14 +165,18 @@ export class Conversation {
     await (this.#unsent ? this.#stopUnsent(this.#unsent) : this.#stopRun());
   };
 
+  /** Repeats the stop until the server has it, unless the run ends meanwhile. */
   async #stopRun(): Promise<void> {
-    const isCurrent = this.#latest.current();
+    const runId = this.#runId;
+    const { signal } = this.#latest;
+    const isOver = () =>
+      signal.aborted || this.state.get().life === "idle" || this.#runId !== runId;
     try {
-      await this.#transport.stop(this.id, this.#runId);
+      await untilAnswered(() => this.#transport.stop(this.id, runId), signal, isOver);
     } catch (error) {
-      return this.#notStopped(error);
+      return isOver() ? undefined : this.#notStopped(error);
     }
-    await this.#whenStopped(isCurrent);
+    await this.#whenStopped(this.#latest.current());
   }
 
   async #notStopped(error: unknown): Promise<void> {
@@ -167,11 +189,12 @@ export class Conversation {
   /** Cancels an unsent message. If the server had accepted it, its answer to the stop shows that. */
   async #stopUnsent(unsent: Unsent): Promise<void> {
     this.#latest.next();
-    this.#unsent = undefined;
+    this.#setUnsent(undefined);
     await this.chat.stop();
+    this.state.set({ takenBack: unsent.text !== undefined });
+    this.#reached();
     unsent.takeBack();
-    this.state.set({ connection: "ok" });
-    this.#live("idle");
+    this.#live(unsent.what === "answer" ? "waiting" : "idle");
     const stopped = await this.#transport.stop(this.id).catch(() => undefined);
     const isBusy = this.#unsent !== undefined || this.state.get().life === "working";
     if (!stopped?.runId || isBusy || this.#latest.signal.aborted) return;
@@ -198,8 +221,9 @@ export class Conversation {
     const { before, loadingOlder } = this.state.get();
     if (!before || loadingOlder || this.#unsent) return;
     this.state.set({ loadingOlder: true });
+    const { signal } = this.#latest;
     try {
-      const page = await getMessages(this.id, before, PAGE);
+      const page = await untilAnswered(() => getMessages(this.id, before, PAGE), signal);
       this.chat.messages = withOlder(this.chat.messages, page.messages);
       this.state.set({ before: page.before });
     } catch {
@@ -220,10 +244,14 @@ export class Conversation {
 
   // Requests
 
-  #begin(turn: Turn, request: (options: ChatRequestOptions) => Promise<void>): void {
+  #begin(
+    turn: Turn,
+    request: (options: ChatRequestOptions) => Promise<void>,
+    attempt?: Attempt,
+  ): void {
     const { text, agent } = turn;
     const before = this.chat.messages;
-    const headers = { "idempotency-key": newId() };
+    const headers = { "idempotency-key": attempt?.idempotencyKey ?? newId() };
     const again = () => {
       this.chat.messages = before;
       return request({ headers, ...(agent && { body: { agent } }) });
@@ -233,9 +261,11 @@ export class Conversation {
       this.chat.messages = before;
       drafts.takeBack(draft);
     };
-    if (text !== undefined) drafts.send(draft, text);
-    this.#unsent = { ...turn, again, takeBack, repeat: () => this.#begin(turn, request) };
-    this.state.set({ refused: undefined });
+    if (text !== undefined) drafts.send(draft, text, attempt);
+    const repeat = () => this.#begin(turn, request, attempt);
+    const what = text === undefined ? undefined : "message";
+    this.#setUnsent({ ...turn, what, again, takeBack, repeat });
+    this.state.set({ refused: undefined, takenBack: false });
     this.#live("working");
     void this.#follow(again);
   }
@@ -244,9 +274,10 @@ export class Conversation {
   async #follow(request: () => Promise<void>): Promise<void> {
     const isLatest = this.#latest.next();
     const since = Date.now();
+    if (this.#unsent) this.#retries.begin();
     await request();
     if (!isLatest()) return;
-    this.#backoff.held(Date.now() - since);
+    this.#retries.held(Date.now() - since);
     if (this.chat.status === "error") await this.#failed(failureOf(this.chat.error));
     else if (endingOf(this.chat.lastMessage)) this.#rest();
     else await this.#sync();
@@ -257,7 +288,7 @@ export class Conversation {
     const { draft } = this.state.get();
     const isLeft = this.#latest.signal.aborted;
     if (text !== undefined) drafts.drop(draft, text, isLeft ? draft : this.id);
-    this.#unsent = undefined;
+    this.#setUnsent(undefined);
     if (isLeft) {
       // The view that shows or lists the chat now continues reading.
       this.#readNoMore();
@@ -266,7 +297,8 @@ export class Conversation {
     }
     this.#runId = runId;
     const agent = unsent?.agent ?? this.state.get().agent;
-    this.state.set({ connection: "ok", agent, draft: this.id });
+    this.#reached();
+    this.state.set({ agent, draft: this.id, takenBack: false });
     this.#hooks.onStarted();
     notifyTabs({ about: "turn", chat: this.id });
   }
@@ -279,6 +311,7 @@ export class Conversation {
       if (failureOf(error).kind !== "lost") void this.#sync(true);
       throw error;
     }
+    this.#reached();
     notifyTabs({ about: "turn", chat: this.id });
     await this.#attach();
   }
@@ -297,13 +330,15 @@ export class Conversation {
   async #sync(anew = false): Promise<void> {
     const isLatest = this.#latest.next();
     let view: ChatView;
+    this.#retries.begin();
     try {
       view = await getChat(this.id, PAGE);
     } catch (error) {
-      if (!isLatest()) return;
+      if (!isLatest()) return this.#retries.end();
       const failure = failureOf(error);
       return failure.kind === "gone" ? this.#gone() : this.#failed(failure);
     }
+    this.#reached();
     if (!isLatest()) return;
     this.#show(view);
     const run = view.activeRun;
@@ -318,19 +353,49 @@ export class Conversation {
     else this.#live("waiting");
   }
 
+  /** A message of a new chat may have arrived although no answer to it did. */
+  async #find(): Promise<void> {
+    const isCurrent = this.#latest.current();
+    const found = await getChat(this.id, 1).catch(() => undefined);
+    if (!found || !isCurrent()) return;
+    this.#hooks.onStarted();
+    await this.#sync();
+  }
+
   #show(view: ChatView): void {
     const { messages, before } = merge(this.chat.messages, this.state.get().before, view);
     this.#hooks.onView(view);
     this.chat.messages = messages;
-    this.state.set({ phase: "ready", connection: "ok", agent: view.agent ?? undefined, before });
+    this.#dropStored();
+    this.state.set({ phase: "ready", agent: view.agent ?? undefined, before });
+  }
+
+  /** A message whose arrival was unknown is among the stored ones: it is no draft. */
+  #dropStored(): void {
+    const { draft } = this.state.get();
+    const attempt = drafts.attempt(draft);
+    if (!attempt || !this.chat.messages.some(({ id }) => id === attempt.message)) return;
+    drafts.drop(draft, attempt.text, this.id);
+    this.state.set({ draft: this.id, takenBack: false });
+  }
+
+  /** The server answered. */
+  #reached(): void {
+    this.#retries.end();
+    this.state.set({ connection: "ok" });
+  }
+
+  #setUnsent(unsent: Unsent | undefined): void {
+    this.#unsent = unsent;
+    this.state.set({ unsent: unsent?.what });
   }
 
   #rest(): void {
     this.chat.clearError();
-    this.#backoff.renew();
+    this.#retries.renew();
     this.#runId = undefined;
-    this.#unsent = undefined;
-    this.state.set({ connection: "ok" });
+    this.#setUnsent(undefined);
+    this.#reached();
     if (this.state.get().life !== "idle") notifyTabs({ about: "end", chat: this.id });
     this.#live("idle");
     if (!this.#isStale) return;
@@ -350,7 +415,7 @@ export class Conversation {
   async #failed(failure: Failure): Promise<void> {
     const unsent = this.#unsent;
     if (failure.kind === "lost") return this.#recover();
-    this.#unsent = undefined;
+    this.#setUnsent(undefined);
     this.chat.clearError();
     if (failure.kind === "run") return this.#broke(failure.message);
     unsent?.takeBack();
@@ -379,7 +444,7 @@ export class Conversation {
   async #recover(): Promise<void> {
     const isCurrent = this.#latest.current();
     this.state.set({ connection: "lost" });
-    await pause(this.#backoff.next(), this.#latest.signal);
+    await this.#retries.wait(this.#latest.signal);
     if (!isCurrent()) return;
     if (this.#unsent) await this.#follow(this.#unsent.again);
     else await this.#sync();

@@ -12,6 +12,10 @@ export interface ConversationState {
   /** A stop was requested, and the run has not ended yet. */
   stopping: boolean;
   connection: "ok" | "lost";
+  /** A message or an answer that the server has not accepted yet. */
+  unsent?: "message" | "answer";
+  /** A stop took the message back: the server was never reached. */
+  takenBack: boolean;
   /** The agent of the last run. */
   agent?: string;
   before?: string | null;
@@ -32,6 +36,7 @@ export interface Turn {
 
 /** A user action that the server has not accepted yet. */
 export interface Unsent extends Turn {
+  what?: ConversationState["unsent"];
   again: () => Promise<void>;
   takeBack: () => void;
   /** Repeats it after a refusal. */
@@ -52,6 +57,7 @@ export const atFirst = (id: string, isNew: boolean): ConversationState => ({
   life: "idle",
   stopping: false,
   connection: "ok",
+  takenBack: false,
   loadingOlder: false,
   replaying: false,
   draft: isNew ? NEW_CHAT : id,

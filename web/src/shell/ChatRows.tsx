@@ -23,12 +23,12 @@ interface ChatRowsProps extends RowActions {
 
 /** The chats of a list, by day; loads more near its end. */
 export function ChatRows({ list, current, ...actions }: ChatRowsProps) {
-  const { rows, phase, before } = useStore(list.state);
+  const { rows, phase, isLost, before } = useStore(list.state);
   if (phase === "failed") {
     return (
       <div className="flex flex-col items-start gap-2 px-3 py-2 text-block text-ink-2">
         {strings.shell.listFailed}
-        <Button onClick={list.refresh}>{strings.retry}</Button>
+        {(list.query || !isLost) && <Button onClick={list.refresh}>{strings.retry}</Button>}
       </div>
     );
   }

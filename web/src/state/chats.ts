@@ -1,4 +1,5 @@
 import { type ChatRow, deleteChat, getChats, type ListedChat, renameChat } from "@/api";
+import { failureOf } from "@/failure";
 import { type ChatChange, notifyAll, subscribe } from "@/state/tabs";
 import { Store } from "@/store";
 
@@ -11,11 +12,13 @@ interface ChatListState {
   opened?: ChatRow;
   before?: string | null;
   phase: "loading" | "ready" | "failed";
+  /** The last request did not reach the server. */
+  isLost: boolean;
 }
 
 /** All chats, or search results: page by page, the latest first. */
 export class ChatList {
-  readonly state = new Store<ChatListState>({ rows: [], phase: "loading" });
+  readonly state = new Store<ChatListState>({ rows: [], phase: "loading", isLost: false });
   #requested = 0;
   #answered = 0;
   #loadingMore = false;
@@ -35,11 +38,14 @@ export class ChatList {
         rows: [...page.chats, ...rest],
         before: rest.length ? before : page.before,
         phase: "ready",
+        isLost: false,
       });
-    } catch {
+    } catch (error) {
       if (request !== this.#requested) return;
       this.#answered = request;
-      if (!this.state.get().rows.length) this.state.set({ phase: "failed" });
+      const { rows, phase } = this.state.get();
+      const isLost = failureOf(error).kind === "lost";
+      this.state.set({ phase: rows.length ? phase : "failed", isLost });
     }
   };
 

@@ -18,13 +18,15 @@ it("is out of the field while it is sent, and nowhere when the server has it", (
   expect(draft("c1")).toBe("");
 });
 
-it("is in the field again where it did not go, unless something else is there", () => {
+it("is in the field again where it did not go, before what was typed since", () => {
   drafts.send("c1", "Hello");
   drafts.takeBack("c1");
   expect(draft("c1")).toBe("Hello");
   drafts.send("c2", "Hello");
   write("c2", "something else");
   drafts.takeBack("c2");
+  expect(draft("c2")).toBe("Hello\n\nsomething else");
+  drafts.drop("c2", "Hello", "c2");
   expect(draft("c2")).toBe("something else");
 });
 

@@ -3,11 +3,21 @@ import { stored } from "@/state/stored";
 /** The key for a new chat, which has no permanent id yet. */
 export const NEW_CHAT = "new";
 
+/** A message that the server may have. If its text is sent again, it is the same message: stored once. */
+export interface Attempt {
+  chat: string;
+  text: string;
+  agent?: string;
+  /** The id of the message. */
+  message: string;
+  idempotencyKey: string;
+}
 interface Draft {
   /** The text in the field. */
   text: string;
   /** Sent text, until the server has accepted it. */
   sent?: string;
+  attempt?: Attempt;
 }
 type Drafts = Record<string, Draft>;
 
@@ -34,19 +44,30 @@ export function useDraft(chat: string): readonly [string, (text: string) => void
 
 export const drafts = {
   /** Clears the field; the text is kept until the server has accepted it. */
-  send(chat: string, sent: string): void {
+  send(chat: string, sent: string, attempt?: Attempt): void {
     const { text } = of(chat);
-    put(chat, { text: text.trim() === sent ? "" : text, sent });
+    put(chat, { text: text.trim() === sent ? "" : text, sent, attempt });
   },
   /** The server accepted it; later text moves to the chat's permanent id. */
   drop(chat: string, taken: string, name: string): void {
     const { text, sent } = of(chat);
     put(chat, { text: "" });
-    put(name, { text: sent === undefined && text === taken ? "" : text });
+    put(name, { text: sent === undefined ? without(text, taken) : text });
   },
-  /** Puts unsent text back into the field, unless that has new text. */
+  /** Puts unsent text back into the field, before the text that was typed since. */
   takeBack(chat: string): void {
-    const { text, sent = "" } = of(chat);
-    put(chat, { text: text || sent });
+    const { text, sent = "", attempt } = of(chat);
+    put(chat, { text: [sent, text].filter(Boolean).join(BETWEEN), attempt });
   },
+  /** The message of this draft whose arrival is unknown. */
+  attempt: (chat: string): Attempt | undefined => of(chat).attempt,
 };
+
+/** Between a message that was put back and the text after it. */
+const BETWEEN = "\n\n";
+
+/** The text after a message that was put back and arrived after all. */
+function without(text: string, taken: string): string {
+  if (text === taken) return "";
+  return text.startsWith(taken + BETWEEN) ? text.slice(taken.length + BETWEEN.length) : text;
+}

@@ -49,7 +49,7 @@ class Turn:
     def see_page(self, page: Any) -> None:
         """The page sent new data with an answer."""
         nothing: dict[str, Any] = {"tools": [], "context": [], "state": None}
-        nothing.update({"instructions": [], "properties": {}})
+        nothing.update({"instructions": [], "properties": {}, "body": {}, "headers": {}})
         self.frontend = {**nothing, **(page if isinstance(page, dict) else {})}
 
     @property

@@ -229,6 +229,7 @@ def _decision_of(payload: JSON) -> Decision:
 StoredMessages = Mapping[str, Sequence[PromptPart]]
 """The stored user messages, by their ids; the last ones are enough."""
 
+_NO_HEADERS: Final[Mapping[str, str]] = {}
 _PEOPLE: Final = {"user", "system", "developer"}
 _INSTRUCTIONS: Final = _PEOPLE - {"user"}
 
@@ -240,9 +241,15 @@ def read_input(body: JSON) -> RunInput:
 
 
 def request_of(
-    run_input: RunInput, stored: StoredMessages, idempotency_key: str | None = None
+    run_input: RunInput,
+    stored: StoredMessages,
+    idempotency_key: str | None = None,
+    headers: Mapping[str, str] = _NO_HEADERS,
 ) -> Request:
-    """The request for a thread whose user messages `stored` are known."""
+    """The request for a thread whose user messages `stored` are known.
+
+    `headers` are those that the agent gets with the other data of the page.
+    """
     check_key(idempotency_key)
     request = _request(run_input, stored)
     props = convert("forwardedProps", run_input.forwarded_props or {}, OwnProps)
@@ -251,7 +258,7 @@ def request_of(
         request,
         agent=props.agent,
         name=run_input.run_id,
-        frontend=_frontend(run_input),
+        frontend=_frontend(run_input, headers),
         when_running=props.when_running,
         idempotency_key=key,
     )
@@ -385,7 +392,7 @@ def _value(content: JSON) -> JSON:
 # Agent, tools, context and state
 
 
-def _frontend(run_input: RunInput) -> Frontend:
+def _frontend(run_input: RunInput, headers: Mapping[str, str]) -> Frontend:
     contents = [each.content for each in run_input.messages if each.role in _INSTRUCTIONS]
     return Frontend(
         tools=tuple(run_input.tools or ()),
@@ -393,4 +400,5 @@ def _frontend(run_input: RunInput) -> Frontend:
         state=run_input.state,
         instructions=tuple(text for text in contents if isinstance(text, str)),
         properties=run_input.forwarded_props or {},
+        headers=dict(headers),
     )

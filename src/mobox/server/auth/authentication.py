@@ -110,9 +110,11 @@ class KeyAuthentication:
 def with_key(scope: Scope, auth: JSON) -> Scope:
     """The request of a socket, with the key of its `auth` payload as an `Authorization` header.
 
-    A browser cannot set headers of a WebSocket, so Socket.IO clients send the key when connecting.
+    A browser cannot set headers of a WebSocket, so Socket.IO clients send the key when connecting:
+    as `key`, or as `token`, which is the usual name.
     """
-    key = auth.get("key") if isinstance(auth, dict) else None
+    given = auth if isinstance(auth, dict) else {}
+    key = given.get("key", given.get("token"))
     if not isinstance(key, str):
         return scope
     others = [pair for pair in scope["headers"] if pair[0] != b"authorization"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from typing import Any, ClassVar, Final
 
@@ -32,6 +32,7 @@ from mobox.server.auth.principal import principal_of
 from mobox.server.errors import OUR_FAULT, explain, explain_status
 from mobox.server.metrics import Registry
 from mobox.server.readers import Readers
+from mobox.server.services import forwarded_headers
 from mobox.server.session_index import Format, SessionIndex
 from mobox.server.socketio.messages import Answering, Join, Joined, Leave, Stop, Waiting, body_of
 from mobox.server.socketio.reader import (
@@ -67,7 +68,9 @@ class Sessions:
         index: SessionIndex,
         readers: Readers,
         metrics: Registry,
+        forwarded: Sequence[str] = (),
     ) -> None:
+        self._forwarded = forwarded
         self._storage = storage
         self._actions = actions
         self._sources = SessionSources(storage, index, readers)
@@ -208,8 +211,10 @@ class Sessions:
     # Messages, answers, stop
 
     async def _submit(self, socket: Socket, owner: str, payload: JSON) -> dict[str, JSON]:
-        request = read_request(*body_of(payload))
-        authenticator = authenticator_of(HTTPConnection(socket.scope))
+        connection = HTTPConnection(socket.scope)
+        headers = forwarded_headers(connection, self._forwarded)
+        request = read_request(*body_of(payload), headers)
+        authenticator = authenticator_of(connection)
         continued = await authenticator.rate_limit.submit(
             owner, request, lambda: self._actions.submit(owner, request)
         )

@@ -5,6 +5,7 @@ slow PORT       streams, waits at the gate with this port, streams on
 tool            uses a tool of its own
 approve         requests approval of a tool call
 ask             asks a question with two options
+name            asks a question without options
 locate          calls the page's tool `locate`
 extras          streams what the page sent with the message, as JSON
 files           describes the files of the message
@@ -14,6 +15,7 @@ history         streams the texts of the conversation
 The ids of its calls and requests are the same in every run, as docs/agents.md advises.
 """
 
+import base64
 import hashlib
 import json
 import os
@@ -74,6 +76,12 @@ def question() -> None:
     say("You", "chose", f"{answer['value']}.")
 
 
+def name() -> None:
+    """A question that takes any text."""
+    answer = ask("What is your name?", id="name", resume="name")
+    say("Hello,", f"{answer['value']}.")
+
+
 def locate() -> None:
     """A tool that the page runs."""
     result = call_frontend("locate", {"precise": True}, id="call_locate", resume="locate")
@@ -99,13 +107,10 @@ def files() -> None:
 
 
 def _content_of(part: dict[str, Any]) -> bytes:
-    """What the file contains; a part has a path to it, or the bytes themselves."""
+    """What the file contains: it is in the chat's folder, or is a data URL."""
     if path := part.get("path"):
-        return Path(path).read_bytes()
-    import base64
-
-    data: str = part.get("data") or part["url"].partition(",")[2]
-    return base64.b64decode(data)
+        return (Path(os.environ["MOBOX_STATE"]) / path).read_bytes()
+    return base64.b64decode(part["url"].partition(",")[2])
 
 
 def number() -> None:
@@ -127,6 +132,7 @@ COMMANDS = {
     "tool": tool,
     "approve": approval,
     "ask": question,
+    "name": name,
     "locate": locate,
     "extras": extras,
     "files": files,

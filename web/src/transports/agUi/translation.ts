@@ -32,10 +32,10 @@ export class Translation {
 
   constructor(readonly run: string) {
     this.names = new Names(run);
-    this.scopes = new Scopes(this.names);
+    this.scopes = new Scopes();
     this.blocks = new Blocks(this.names, this.scopes);
-    this.calls = new Calls(this.names, this.scopes);
-    this.requests = new Requests(this.names, this.calls);
+    this.calls = new Calls(this.scopes);
+    this.requests = new Requests(this.calls);
     this.spans = new Spans(this.names, this.scopes);
   }
 
@@ -108,7 +108,12 @@ export class Translation {
   fail(event: Event): UIMessageChunk[] {
     const errorText = textOf(event.message) ?? "";
     const reason = textOf(moboxIn(event).reason) ?? "error";
-    const messageMetadata = { ...this.#metadata(reason), error: errorText };
+    const code = textOf(event.code); // the reason, where the log has no code
+    const messageMetadata = {
+      ...this.#metadata(reason),
+      error: errorText,
+      ...(code !== undefined && code !== reason && { errorCode: code }),
+    };
     return [
       ...this.#close(),
       { type: "message-metadata", messageMetadata },

@@ -1,7 +1,7 @@
 import { io, type Socket } from "socket.io-client";
 import { Refused } from "@/api";
 import { fieldsOf, isFields, textOf } from "@/json";
-import { noteRefusal, sendKey } from "@/key";
+import { LATEST_ANSWER, noteRefusal, sendKey } from "@/key";
 import { Broken } from "@/transports/broken";
 
 interface RequestOptions {
@@ -20,6 +20,7 @@ export class Connection {
       auth: sendKey,
       transports: ["websocket", "polling"],
       tryAllTransports: true,
+      timeout: LATEST_ANSWER,
       reconnection: false,
       autoConnect: false,
     });
@@ -44,6 +45,7 @@ export class Connection {
     { signal, onAnswer }: RequestOptions = {},
   ): Promise<T> {
     const socket = await this.open(signal);
+    const timer = setTimeout(() => this.close(), LATEST_ANSWER);
     let onLost = () => {};
     const answered = new Promise<T>((resolve, reject) => {
       onLost = () => reject(new Broken());
@@ -56,7 +58,10 @@ export class Connection {
         resolve(answer as T);
       });
     });
-    return unlessLeft(answered, signal).finally(() => socket.off("disconnect", onLost));
+    return unlessLeft(answered, signal).finally(() => {
+      clearTimeout(timer);
+      socket.off("disconnect", onLost);
+    });
   }
 
   close(): void {

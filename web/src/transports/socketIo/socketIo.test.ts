@@ -1,7 +1,8 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { Socket } from "socket.io";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { failureOf } from "@/failure";
+import { LATEST_ANSWER } from "@/key";
 import { agent, type Chunk, ENDS, textChunks, user } from "@/testing/server";
 import { frame, Sockets, UNANSWERED } from "@/testing/sockets";
 import { until } from "@/testing/waiting";
@@ -46,6 +47,12 @@ async function read(stream: Chunks | null): Promise<UIMessageChunk[]> {
 async function receivedEvents(): Promise<string[]> {
   await transport.stop("c1");
   return sockets.received.map(([event]) => event).filter((event) => event !== "chat:stop");
+}
+
+/** Time passes while the sockets work. */
+function pass(milliseconds: number) {
+  vi.advanceTimersByTime(milliseconds);
+  vi.useRealTimers();
 }
 
 const failing = async (pending: Promise<unknown>) =>
@@ -102,6 +109,22 @@ describe("what is sent", () => {
   it("may not arrive", async () => {
     await sockets.server.close();
     expect(await failing(transport.sendMessages(sending(before)))).toEqual({ kind: "lost" });
+  });
+
+  it("is lost where the server does not answer for a while, and can be sent again", async () => {
+    sockets.on("session:join", () => IDLE);
+    sockets.on("chat:message", () => UNANSWERED);
+    await transport.stop("c1"); // connected
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const sent = failing(transport.sendMessages(sending(before)));
+    await until(() => expect(sockets.received.at(-1)?.[0]).toBe("chat:message"));
+    pass(LATEST_ANSWER);
+    expect(await sent).toEqual({ kind: "lost" });
+    sockets.on("chat:message", (_, socket) => {
+      sendFrames(socket, ...HI, "[DONE]");
+      return { runId: "run_1" };
+    });
+    expect(await read(await transport.sendMessages(sending(before)))).toHaveLength(HI.length);
   });
 
   it.each([
