@@ -21,6 +21,7 @@ REPORTS: Final = (
     "Agent default not found",
     "load runtime info",
     "The runtime appears to be unreachable",
+    "Runtime answered the identification request",
     BROKEN_BODY,
 )
 """What its core writes to the console about failures, which the page shows too."""
