@@ -54,8 +54,8 @@ ready: $(VENV)/.dev $(FRAMEWORKS_VENV)/.mobox $(CLIENTS_READY) $(WEB_READY) pack
 
 test: ready $(FULLY_COVERED)  ## run all tests and measure coverage
 	cd $(WEB) && npm test
-	$(PYTEST) --junitxml=.reports/junit.xml --ignore=tests/web --cov --cov-report=
-	$(PYTEST) --junitxml=.reports/junit-web.xml tests/web
+	$(PYTEST) --junitxml=.reports/junit.xml --ignore=tests/web --ignore=tests/guides --cov --cov-report=
+	$(PYTEST) --junitxml=.reports/junit-web.xml tests/web tests/guides
 	$(BIN)/coverage report
 	$(BIN)/coverage report --fail-under=100 --include=$$(echo $(FULLY_COVERED) | tr ' ' ,)
 
@@ -113,7 +113,7 @@ lock: $(VENV)/.python $(NODE)  ## rebuild the lock files; LOCK=--upgrade takes n
 	cd $(WEB) && npm install --package-lock-only
 
 clean:  ## remove everything that the other targets created, except the server's data (.mobox)
-	rm -rf $(VENV) $(BENCH_VENV) $(FRAMEWORKS_VENV) $(CLIENTS)/node_modules $(WEB)/node_modules .reports .*_cache .hypothesis build dist
+	rm -rf $(VENV) $(BENCH_VENV) $(FRAMEWORKS_VENV) $(CLIENTS)/node_modules $(WEB)/node_modules $(CLIENTS)/.built .reports .*_cache .hypothesis build dist
 	find src tests bench -name __pycache__ -prune -exec rm -r {} +
 
 # Stamp files: a step runs again only when its inputs have changed. Installs into the same venv depend

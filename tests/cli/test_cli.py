@@ -118,7 +118,7 @@ def test_a_run_that_waits_for_an_answer_ends_its_response() -> None:
     lines += b'{"type":"paused","data":{"request_ids":["ask"]}}\n'
     made = documents(mobox("convert", "--from", "emitted", "--to", "ai-sdk", data=lines).stdout)
     check_ai_sdk(made)
-    assert b'"approvalId":"ask"' in b"".join(made)
+    assert b'"approvalId":"msg_1:ask"' in b"".join(made)
 
 
 def test_no_input_at_all_is_a_run_that_was_cut_off() -> None:

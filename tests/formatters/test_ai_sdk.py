@@ -169,7 +169,8 @@ def check_reading(clients: AiSdkClients, client: str, profile: str, log: list[Lo
         return  # reset-step takes back what was said
     assert "".join(part["text"] for part in parts if part["type"] == "text") == text_of(log)
     calls = [part["toolCallId"] for part in parts if part["type"] == "dynamic-tool"]
-    assert calls == [entry.event.id for entry in log if isinstance(entry.event, ToolUseStart)]
+    starts = [entry.event for entry in log if isinstance(entry.event, ToolUseStart)]
+    assert calls == [f"msg_1:{start.id}" for start in starts]
 
 
 @pytest.mark.parametrize("client", ["ai-v6", "ai"])
@@ -327,7 +328,7 @@ def test_a_run_that_waits_ends_its_response_and_not_its_message() -> None:
     documents = response_to(log)
     check_ai_sdk(documents)
     assert chunks_of(documents)[-3:] == [
-        {"type": "tool-approval-request", "approvalId": "ask", "toolCallId": "c"},
+        {"type": "tool-approval-request", "approvalId": "msg_1:ask", "toolCallId": "msg_1:c"},
         {"type": "finish-step"},
         {"type": "finish", "finishReason": "tool-calls"},
     ]
@@ -603,10 +604,10 @@ def test_text_of_a_subagent_is_reasoning_with_its_name() -> None:
         TextDelta(id="a", scope=scope, delta="see."),
         TextEnd(id="a", scope=scope),
     ) == [
-        start_of("a", "thinking", scope=["c", "d"]),
+        start_of("a", "thinking", scope=["msg_1:c", "msg_1:d"]),
         {"type": "reasoning-delta", "id": "a", "delta": "I "},
         {"type": "reasoning-delta", "id": "a", "delta": "see."},
-        end_of("a", "thinking", scope=["c", "d"]),
+        end_of("a", "thinking", scope=["msg_1:c", "msg_1:d"]),
     ]
 
 
@@ -649,10 +650,11 @@ def test_a_subagent_is_data_that_is_replaced_when_it_ends() -> None:
             SubagentEnd(id="c", summary="flew", status="error", scope=("b",)),
         ),
     )
-    about = {"agent": "bee", "scope": ["b"], "task": "fly", "background": True}
-    assert first == {"type": "data-subagent", "id": "c", "data": {**about, "status": "running"}}
+    about = {"agent": "bee", "scope": ["msg_1:b"], "task": "fly", "background": True}
+    running = {**about, "status": "running"}
+    assert first == {"type": "data-subagent", "id": "msg_1:c", "data": running}
     ended = {**about, "status": "error", "summary": "flew"}
-    assert last == {"type": "data-subagent", "id": "c", "data": ended}
+    assert last == {"type": "data-subagent", "id": "msg_1:c", "data": ended}
 
 
 PLAN = (
@@ -684,14 +686,14 @@ def test_the_plan_of_a_subagent_replaces_only_its_own() -> None:
     event = TodoCreate(items=PLAN[:1], scope=("a", "b"))
     [plan] = [chunk for chunk in told(event) if chunk["type"] == "data-todos"]
     items = [{"content": "Read", "status": "completed"}]
-    assert plan["id"] == "todos/b"
-    assert plan["data"] == {"items": items, "scope": ["a", "b"]}
+    assert plan["id"] == "todos/msg_1:b"
+    assert plan["data"] == {"items": items, "scope": ["msg_1:a", "msg_1:b"]}
 
 
 # Tool calls
 
 CALL = ToolUseStart(id="c", name="ls")
-PART = {"toolCallId": "c", "dynamic": True}
+PART = {"toolCallId": "msg_1:c", "dynamic": True}
 STARTED = {"type": "tool-input-start", "toolName": "ls", **PART}
 
 
@@ -723,8 +725,8 @@ CALLS: list[tuple[str, list[StreamEvent], list[Chunk]]] = [
             *(ToolUseEnd(id="c", input={"a": 1}), ToolResult(id="c", output=[1])),
         ],
         [
-            {"type": "tool-input-delta", "toolCallId": "c", "inputTextDelta": '{"a":'},
-            {"type": "tool-input-delta", "toolCallId": "c", "inputTextDelta": "1}"},
+            {"type": "tool-input-delta", "toolCallId": "msg_1:c", "inputTextDelta": '{"a":'},
+            {"type": "tool-input-delta", "toolCallId": "msg_1:c", "inputTextDelta": "1}"},
             available({"a": 1}),
             output([1]),
         ],
@@ -801,7 +803,7 @@ def test_calls(events: list[StreamEvent], expected: list[Chunk]) -> None:
     [
         (ToolUseStart(id="c", name="ls", kind="shell"), {"kind": "shell"}),
         (ToolUseStart(id="c", name="ls", display="todos"), {"display": "todos"}),
-        (ToolUseStart(id="c", name="ls", scope=("t",)), {"scope": ["t"]}),
+        (ToolUseStart(id="c", name="ls", scope=("t",)), {"scope": ["msg_1:t"]}),
     ],
 )
 def test_kind_of_a_call_is_sent_with_its_input(start: ToolUseStart, mobox: Chunk) -> None:
@@ -824,9 +826,9 @@ def test_a_tool_of_the_provider_is_marked_on_every_chunk() -> None:
 
 APPROVAL = InputRequest(id="ask", prompt="Why?", options=["a"])
 OF_CALL = replace(APPROVAL, tool_call_id="c")
-ASK = {"type": "tool-approval-request", "approvalId": "ask", "toolCallId": "c"}
+ASK = {"type": "tool-approval-request", "approvalId": "msg_1:ask", "toolCallId": "msg_1:c"}
 WHY = {**ASK, "reason": "Why?"}
-ANSWER = {"type": "tool-approval-response", "approvalId": "ask"}
+ANSWER = {"type": "tool-approval-response", "approvalId": "msg_1:ask"}
 
 
 @pytest.mark.parametrize(
@@ -877,7 +879,7 @@ REQUESTS: list[tuple[str, list[StreamEvent]]] = [
 def test_other_requests_are_data_that_is_replaced_by_the_answer(events: list[StreamEvent]) -> None:
     answer = InputResponse(id="ask", decision="answered", value="a")
     first, last = of_type("data-input", told(*events, answer))
-    assert first["id"] == last["id"] == "ask"
+    assert first["id"] == last["id"] == "msg_1:ask"
     assert first["data"]["prompt"] == "Why?"
     assert first["data"]["options"] == ["a"]
     answered = {"decision": "answered", "value": "a"}
@@ -893,7 +895,7 @@ def test_the_real_client_shows_the_approval_that_a_response_ends_with(
     assert reading.error is None
     assert reading.message is not None
     [part] = reading.message["parts"]
-    assert (part["state"], part["approval"]) == ("approval-requested", {"id": "ask"})
+    assert (part["state"], part["approval"]) == ("approval-requested", {"id": "msg_1:ask"})
 
 
 # What a message carries besides
@@ -928,7 +930,7 @@ OTHERS: list[tuple[str, list[StreamEvent], list[Chunk]]] = [
             for n, title, mobox in [
                 (1, "a.txt", {"location": {"page": 1}}),
                 (2, "f", {"file": "f"}),
-                (3, "Source", {"scope": ["c"]}),
+                (3, "Source", {"scope": ["msg_1:c"]}),
             ]
         ],
     ),
@@ -1131,7 +1133,7 @@ def test_a_streamed_input_arrives_as_it_is(ai_sdk: AiSdkClients, delta: str) -> 
 
 # The grammar itself: what it refuses
 
-START, FINISH = {"type": "start", "messageId": "m"}, {"type": "finish"}
+START, FINISH = {"type": "start", "messageId": "msg_1"}, {"type": "finish"}
 OPEN, CLOSE = {"type": "text-start", "id": "a"}, {"type": "text-end", "id": "a"}
 INPUT = {"type": "tool-input-available", "toolName": "ls", "input": {}, **PART}
 STEP, STEP_END = {"type": "start-step"}, {"type": "finish-step"}
@@ -1179,14 +1181,19 @@ ILLEGAL: list[tuple[str, list[Chunk | bytes], str]] = [
     ("a step in a step", [START, STEP, STEP], "a step is open already"),
     ("the end of no step", [START, STEP_END], "no step is open"),
     ("an open step at the end", [START, STEP, FINISH], "the step is still open"),
-    ("a step in an input", [START, STARTED, STEP], "two parts of c"),
+    ("a step in an input", [START, STARTED, STEP], "two parts of msg_1:c"),
+    (
+        "a call that other messages may have too",
+        [START, {**STARTED, "toolCallId": "c"}],
+        "begins with the id of its message",
+    ),
     ("a call that starts twice", [START, STARTED, STARTED], "has started before"),
     ("an input that comes twice", [START, INPUT, INPUT], "does not stream"),
     ("an input of another tool", [START, STARTED, {**INPUT, "toolName": "x"}], "began as ls"),
     ("a call that changes", [START, STARTED, {**INPUT, "dynamic": False}], "dynamic was True"),
     (
         "more input of a call that has it",
-        [START, INPUT, {"type": "tool-input-delta", "toolCallId": "c", "inputTextDelta": ""}],
+        [START, INPUT, {"type": "tool-input-delta", "toolCallId": "msg_1:c", "inputTextDelta": ""}],
         "does not stream",
     ),
     ("an output of no call", [START, output(1)], "nobody started this call"),

@@ -267,6 +267,22 @@ WRITTEN: dict[str, tuple[Json, Request]] = {
         ),
         continued("run1"),
     ),
+    "ids without the id of their message are the agent's own": (
+        body(
+            assistant(
+                "run1",
+                tool("output-available", toolCallId="run2:c1", output=1),
+                tool("output-available", toolCallId="run1:a:b", output=2),
+                tool("output-error", toolCallId="run1:", errorText="x"),
+            )
+        ),
+        continued(
+            "run1",
+            Answer(decision="answered", tool_call_id="run2:c1", value=1),
+            Answer(decision="answered", tool_call_id="a:b", value=2),
+            Answer(decision="denied", tool_call_id="", reason="x"),
+        ),
+    ),
     "names that are dangerous elsewhere are names here": (
         body(TALK[0], __proto__={"x": 1}, constructor={"prototype": 1}),
         submitted(

@@ -12,6 +12,7 @@ from mobox.formatters import format_all
 from mobox.formatters.ag_ui import snapshot
 from mobox.formatters.ai_sdk import ui_message
 from support.ag_ui_client import AGUIClients
+from support.client_results import own
 from support.document_client import DocumentClient, charts_in, charts_of
 from support.recordings import FOLDER, recorded_log
 
@@ -184,5 +185,6 @@ def test_placeholders_name_calls_of_the_ai_sdk_too(profile: str) -> None:
     parts = ui_message(build_message(PLACEHOLDERS, "msg_1"), profile)["parts"]
     texts = [part["text"] for part in parts if part["type"] == "text"]
     tools = [part for part in parts if part["type"] == "dynamic-tool"]
-    results = {each["toolCallId"]: msgspec.json.encode(each["output"]) for each in tools}
+    outputs = {own(each["toolCallId"]): each["output"] for each in tools}
+    results = {name: msgspec.json.encode(output) for name, output in outputs.items()}
     assert charts_in(texts, results) == NAMED

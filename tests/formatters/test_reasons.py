@@ -57,7 +57,7 @@ def test_an_approval_at_rest_of_the_ai_sdk_has_the_reason(answer: InputResponse)
     for entry in log_of(answer):
         transcript.add(entry.event, entry.ts)
     message = ui_message(transcript.message("run"), "v7")
-    (part,) = [each for each in message["parts"] if each.get("toolCallId") == "c"]
+    (part,) = [each for each in message["parts"] if each.get("toolCallId") == "run:c"]
     assert (part["approval"]["approved"], part["approval"]["reason"]) == (False, WHY)
 
 

@@ -473,7 +473,7 @@ def test_hosted_tool_is_marked_as_hosted() -> None:
     assert tool_of(ToolUseStart(id="t", name="ls", server=True))["providerExecuted"] is True
 
 
-ABOUT = {"mobox": {"kind": "shell", "display": "think", "scope": ["a"]}}
+ABOUT = {"mobox": {"kind": "shell", "display": "think", "scope": ["msg_1:a"]}}
 METADATA: list[tuple[str, list[StreamEvent], list[str]]] = [
     ("v5", [], []),
     ("v6", [], []),
@@ -525,7 +525,7 @@ def test_version_7_shows_what_was_answered(
 ) -> None:
     part = tool_of(*CALLED, *events, profile="v7")
     assert part["state"] == state
-    expected = None if approved is None else {"id": "r", "approved": approved}
+    expected = None if approved is None else {"id": "msg_1:r", "approved": approved}
     assert part.get("approval") == expected
 
 
@@ -545,8 +545,8 @@ def test_version_5_shows_a_request_as_data(events: list[StreamEvent]) -> None:
     answered = {"answered": {"decision": "approved"}} if APPROVED in events else {}
     assert asked == {
         "type": "data-input",
-        "id": "r",
-        "data": {"kind": "approval", "toolCallId": "t", **answered},
+        "id": "msg_1:r",
+        "data": {"kind": "approval", "toolCallId": "msg_1:t", **answered},
     }
 
 
@@ -555,7 +555,7 @@ def test_a_question_is_data_everywhere() -> None:
     for profile in CLIENTS:
         assert stored(QUESTION, answer, profile=profile)["parts"][0] == {
             "type": "data-input",
-            "id": "r",
+            "id": "msg_1:r",
             "data": {"kind": "question", "answered": {"decision": "answered", "value": "tea"}},
         }
 
@@ -623,8 +623,8 @@ def test_parts_that_are_one_chunk_live_are_that_chunk() -> None:
         },
         {
             "type": "data-subagent",
-            "id": "t",
-            "data": {"agent": "scout", "status": "running", "scope": ["a"]},
+            "id": "msg_1:t",
+            "data": {"agent": "scout", "status": "running", "scope": ["msg_1:a"]},
         },
         {
             "type": "data-todos",
@@ -642,7 +642,7 @@ def test_text_of_a_subagent_is_reasoning() -> None:
         "id": "x",
         "text": "Hi",
         "state": "streaming",
-        "providerMetadata": {"mobox": {"variant": "thinking", "id": "x", "scope": ["a"]}},
+        "providerMetadata": {"mobox": {"variant": "thinking", "id": "x", "scope": ["msg_1:a"]}},
     }
 
 

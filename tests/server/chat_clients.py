@@ -111,8 +111,9 @@ class Chat:
         return self.settle()
 
     def answer(self, request_id: str, approved: bool) -> Report:
-        """Allow a call, or do not."""
-        self.begin("addToolApprovalResponse", {"id": request_id, "approved": approved})
+        """Allow a call of the last message, or do not."""
+        asked = on_wire(self.settle().messages[-1], request_id)
+        self.begin("addToolApprovalResponse", {"id": asked, "approved": approved})
         return self.settle()
 
 
@@ -174,6 +175,11 @@ class Frontend:
         address = f"{self.url}/api/chat/{_quoted(chat_id)}/stream"
         with self._http.stream("GET", address, params={"profile": self.profile}) as response:
             yield response.iter_lines()
+
+
+def on_wire(message: Json, own_id: str) -> str:
+    """The id of a call or a request of a message, as clients have it."""
+    return f"{message['id']}:{own_id}"
 
 
 def without_columns(messages: list[Json]) -> list[Json]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from server.chat_clients import Frontend, Json, Report
+from server.chat_clients import Frontend, Json, Report, on_wire
 from server.live_server import live_server
 from server.scripted_agent import Gate, Step, emit, pieces, prompt, text
 
@@ -57,17 +58,18 @@ def without_approval(frontend: Frontend, messages: list[Json]) -> list[Json]:
 
 
 def essence(message: Json) -> list[Json]:
-    """What is left when the server has been started anew: not its lines of progress, nor times."""
+    """What is left of any run that says this: not its lines of progress, nor times, nor its id."""
     parts = [part for part in message["parts"] if part["type"] != "reasoning"]
-    return [{**part, "providerMetadata": None} for part in parts]
+    told: list[Json] = json.loads(json.dumps(parts).replace(message["id"], "run"))
+    return [{**part, "providerMetadata": None} for part in told]
 
 
 def assert_asked(report: Report, frontend: Frontend) -> None:
     assert (report.status, report.error, report.invalid) == ("ready", None, None)
     tool = tool_of(report.messages[-1])
-    asked = (
-        {"id": REQUEST, "requestReason": "May I?"} if frontend.profile == "v7" else {"id": REQUEST}
-    )
+    asked = {"id": on_wire(report.messages[-1], REQUEST)}
+    if frontend.profile == "v7":
+        asked["requestReason"] = "May I?"
     assert (tool["state"], tool["approval"]) == ("approval-requested", asked)
 
 
@@ -135,8 +137,8 @@ def test_a_connection_that_dies_after_the_answer(
 ) -> None:
     waits: Step = ["approve", CALL, [text("Well,"), gate.step, *DONE], LEFT]
     page = frontend.open(chat_id, auto=OFFICIAL)
-    page.send(prompt(*BEFORE, waits))
-    page.begin("addToolApprovalResponse", {"id": REQUEST, "approved": True})
+    asked = page.send(prompt(*BEFORE, waits)).messages[-1]
+    page.begin("addToolApprovalResponse", {"id": on_wire(asked, REQUEST), "approved": True})
     gate.wait()
     reloaded = frontend.reload(chat_id)
     reloaded.begin("resumeStream")
@@ -243,7 +245,8 @@ def test_a_decision_beside_the_chat(
     asked = page.send(asking)
     assert_asked(asked, frontend)
     assert request_in(asked.messages[-1])["allowed"] == ALL
-    told = frontend.post(chat_id, "answer", requestId=REQUEST, **answer)
+    asked_id = on_wire(asked.messages[-1], REQUEST)
+    told = frontend.post(chat_id, "answer", requestId=asked_id, **answer)
     assert told.status_code == 202
     report = frontend.reload(chat_id, run=asked.messages[-1]["id"]).resume()
     assert (report.status, report.error, report.invalid) == ("ready", None, None)
@@ -254,8 +257,8 @@ def test_a_decision_beside_the_chat(
 
 def test_an_output_of_the_page_stands_for_the_tool(frontend: Frontend, chat_id: str) -> None:
     page = frontend.open(chat_id)
-    page.send(DECIDES)
-    output = {"tool": "delete_file", "toolCallId": CALL, "output": "Gone."}
+    asked = page.send(DECIDES).messages[-1]
+    output = {"tool": "delete_file", "toolCallId": on_wire(asked, CALL), "output": "Gone."}
     page.begin("addToolOutput", output)
     page.settle()
     page.begin("sendMessage")
@@ -378,7 +381,7 @@ def test_a_question_is_answered_beside_the_chat(frontend: Frontend, chat_id: str
     asked = page.send(prompt(text("Well. "), ["ask", "colour", "Which?"], text(" Good.")))
     assert (asked.status, asked.error, asked.invalid) == ("ready", None, None)
     (part,) = (part for part in asked.messages[-1]["parts"] if part["type"] == "data-input")
-    assert part["id"] == "colour"
+    assert part["id"] == on_wire(asked.messages[-1], "colour")
     assert part["data"] == {"kind": "question", "prompt": "Which?", "options": ["red", "blue"]}
     told = frontend.post(chat_id, "answer", requestId="colour", value="red")
     assert (told.status_code, told.json()["runId"]) == (202, asked.messages[-1]["id"])

@@ -41,7 +41,7 @@ def assistant(name: str, *parts: Json) -> dict[str, Json]:
 
 
 def tool(state: Json, **more: Json) -> dict[str, Json]:
-    return {"type": "dynamic-tool", "toolCallId": "c1", "state": state, **more}
+    return {"type": "dynamic-tool", "toolCallId": "run1:c1", "state": state, **more}
 
 
 def body(*messages: Json, **more: Json) -> dict[str, Json]:

@@ -69,7 +69,7 @@ def by_contract(documents: Sequence[bytes]) -> ClientResult:
 
 
 def hidden_in(parts: Parts) -> set[str]:
-    """What the page of an AI SDK's client hides, by its name."""
+    """What the page of an AI SDK's client hides, by its name on the wire."""
     lists = [part["data"]["ids"] for part in parts if part["type"] == "data-retract"]
     return {name for names in lists for name in names}
 
@@ -89,11 +89,11 @@ def by_ai_sdk(parts: Parts) -> ClientResult:
         and part["toolCallId"] not in hidden
         and part["state"] != "input-streaming"  # where a run waits: the contract tells whole ones
     ]
-    outputs = {part["toolCallId"]: _ai_sdk_output(part) for part in tools}
+    outputs = {own(part["toolCallId"]): _ai_sdk_output(part) for part in tools}
     return ClientResult(
         [text for text in texts if text],
         {
-            part["toolCallId"]: (
+            own(part["toolCallId"]): (
                 part["toolName"],
                 an_object(part.get("input", part.get("rawInput"))),
             )

@@ -171,6 +171,7 @@ class Stream:
         self.shapes = PROFILES[profile]
         self.json = json.JSONDecoder(parse_constant=self.no_number, object_pairs_hook=self.object)
         self.state = "nothing"
+        self.message = ""
         self.step = 0
         self.in_step = False
         self.open: set[tuple[str, str]] = set()
@@ -243,6 +244,9 @@ class Stream:
     def anything(self, chunk: Chunk) -> None:
         """No rule is about it."""
 
+    def begin(self, chunk: Chunk) -> None:
+        self.message = chunk["messageId"]
+
     def named_data(self, chunk: Chunk) -> None:
         self.rule(chunk["type"] != "data-", "data without a name")
 
@@ -289,6 +293,8 @@ class Stream:
     # Tool calls
 
     def start_input(self, chunk: Chunk) -> None:
+        is_own = chunk["toolCallId"].startswith(f"{self.message}:")
+        self.rule(is_own, "the id of a call begins with the id of its message")
         self.rule(chunk["toolCallId"] not in self.calls, "this call has started before")
         self.calls[chunk["toolCallId"]] = Call(chunk, self.step)
 
@@ -327,6 +333,7 @@ class Stream:
         return call
 
     RULES: ClassVar[dict[str, Rule]] = {
+        "start": begin,
         "data": named_data,
         "text-start": start_part,
         "text-delta": in_part,

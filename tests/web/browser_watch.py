@@ -38,7 +38,7 @@ class Watch:
     """The complaints of a context; `expect` names those that a test provokes."""
 
     def __init__(self, context: BrowserContext, home: str) -> None:
-        self._home = urlsplit(home).netloc
+        self._homes = {urlsplit(home).netloc}
         self._expected: list[str] = []
         self._seen: list[str] = []
         context.add_init_script(REPORT)
@@ -50,6 +50,10 @@ class Watch:
     def expect(self, pattern: str) -> None:
         """Allow complaints that match this, past and future."""
         self._expected.append(pattern)
+
+    def allow(self, url: str) -> None:
+        """Allow requests to this server too: that of a page with another origin."""
+        self._homes.add(urlsplit(url).netloc)
 
     @property
     def complaints(self) -> list[str]:
@@ -65,7 +69,7 @@ class Watch:
 
     def _request(self, request: Request) -> None:
         address = urlsplit(request.url)
-        if address.scheme not in LOCAL and address.netloc != self._home:
+        if address.scheme not in LOCAL and address.netloc not in self._homes:
             self._seen.append(f"request: {request.method} {request.url}")
 
     def _error(self, error: WebError) -> None:

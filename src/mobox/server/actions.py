@@ -12,6 +12,7 @@ from msgspec import Struct
 from mobox.errors import ChatNotFound, InvalidRequest, NotWaiting, RunNotFound
 from mobox.events import JSON
 from mobox.events.turn import Action, Answer, Decision, Request
+from mobox.formatters.ai_sdk.wire_ids import WireIds
 from mobox.formatters.bodies import Id
 from mobox.storage import Storage
 from mobox.storage.log import ClientRequest, Run, Status, active_of
@@ -36,7 +37,7 @@ class AnswerBody(Struct, rename="camel", kw_only=True, forbid_unknown_fields=Tru
     """The user's answer to an input request of the agent."""
 
     request_id: str
-    """The id of the input request."""
+    """The id of the input request: as in the log, or as the AI SDK's clients have it."""
     decision: Decision = "answered"
     value: JSON = None
     reason: str | None = None
@@ -109,7 +110,7 @@ class ChatActions:
         if run is None:
             raise InvalidRequest("requestId", "no run of this chat is waiting for an answer")
         answer = Answer(
-            request_id=body.request_id,
+            request_id=WireIds(run.id).own(body.request_id),
             decision=body.decision,
             value=body.value,
             reason=body.reason,

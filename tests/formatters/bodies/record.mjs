@@ -37,13 +37,13 @@ const call = (toolCallId, toolName, more) => [
 const waiting = (toolName, more, ...asked) =>
   sse(
     { type: "start", messageId: "run1" },
-    ...step(call("c0", "look", more), { type: "tool-output-available", toolCallId: "c0", output: "seen", ...more }),
-    ...step(call("c1", toolName, more), asked),
+    ...step(call("run1:c0", "look", more), { type: "tool-output-available", toolCallId: "run1:c0", output: "seen", ...more }),
+    ...step(call("run1:c1", toolName, more), asked),
     { type: "finish" },
   );
 
 const dynamic = { dynamic: true };
-const question = { type: "tool-approval-request", approvalId: "ask1", toolCallId: "c1" };
+const question = { type: "tool-approval-request", approvalId: "run1:ask1", toolCallId: "run1:c1" };
 const asksClient = waiting("locate", dynamic);
 const asksClientStatic = waiting("locate", {});
 const asksPerson = waiting("remove", dynamic, question);
@@ -118,10 +118,10 @@ const lastAndWhy = ({ id, messages, trigger, messageId }) => ({
 
 const submit = { text: "hi" };
 const edit = { text: "two!", messageId: "u2" };
-const done = { tool: "locate", toolCallId: "c1", output: { lat: 1 } };
-const failed = { tool: "locate", toolCallId: "c1", state: "output-error", errorText: "no GPS" };
-const yes = { id: "ask1", approved: true };
-const no = { id: "ask1", approved: false, reason: "too risky" };
+const done = { tool: "locate", toolCallId: "run1:c1", output: { lat: 1 } };
+const failed = { tool: "locate", toolCallId: "run1:c1", state: "output-error", errorText: "no GPS" };
+const yes = { id: "run1:ask1", approved: true };
+const no = { id: "run1:ask1", approved: false, reason: "too risky" };
 
 const tools = (stream, more) => ({
   streams: [stream],
@@ -219,7 +219,7 @@ const approvalScenes = {
     tools(asksPerson),
     afterSubmitting(async (chat) => {
       await chat.addToolApprovalResponse(yes);
-      await chat.addToolOutput({ tool: "remove", toolCallId: "c1", output: "gone" });
+      await chat.addToolOutput({ tool: "remove", toolCallId: "run1:c1", output: "gone" });
     }),
   ],
   "approval of an earlier message": [

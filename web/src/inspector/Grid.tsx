@@ -210,7 +210,9 @@ function useClicked(runId: string, rows: readonly Item[], reveal: (index: number
       if (block?.getAttribute(RUN) !== runId) return;
       const ids = read(block.getAttribute(MADE) ?? "[]");
       reveal(
-        rows.findIndex(({ group }) => madeBy(group.entries[0]).some((id) => ids.includes(id))),
+        rows.findIndex(({ group }) =>
+          madeBy(runId, group.entries[0]).some((id) => ids.includes(id)),
+        ),
       );
     };
     document.addEventListener("click", onClick);

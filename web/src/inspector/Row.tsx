@@ -42,7 +42,7 @@ export function Row(props: RowProps) {
   const { runId, item, open, pinned, moment, place } = props;
   const [first] = item.group.entries;
   const entry = item.entry ?? first;
-  const ids = madeBy(entry);
+  const ids = madeBy(runId, entry);
   const pointed = usePointed(runId, ids, "parts");
   const name = words.row(entry.seq, entry.event.type);
   const acts = {

@@ -4,11 +4,12 @@ import { END } from "@/parts/wire";
 const known = new WeakMap<Entry, string[]>();
 
 /** The ids of message parts that an entry made or changed, and of their agents. */
-export function madeBy(entry: Entry): string[] {
+export function madeBy(runId: string, entry: Entry): string[] {
   const before = known.get(entry);
   if (before) return before;
   const names = [...framesOf(entry, OURS), ...endingOf(entry, OURS)].flatMap(nameIn);
-  const made = [...new Set([...names, ...(names.length ? (entry.event.scope ?? []) : [])])];
+  const agents = (entry.event.scope ?? []).map((id) => `${runId}:${id}`);
+  const made = [...new Set([...names, ...(names.length ? agents : [])])];
   known.set(entry, made);
   return made;
 }

@@ -42,7 +42,7 @@ describe.each(recordings)("the recording %s", (_name, chunks) => {
 
   it("has rows that lead to each block of its message", async () => {
     const last = (await statesOf(chunks)).at(-1) as UIMessage;
-    const made = new Set(log.flatMap(madeBy));
+    const made = new Set(log.flatMap((entry) => madeBy("msg_1", entry)));
     for (const block of every(view(last, false))) {
       const found = (block.made ?? []).filter((name) => made.has(name));
       expect(found, `${block.kind} ${block.key}`).not.toEqual([]);
@@ -82,7 +82,7 @@ describe("a run that waited", () => {
   });
 
   it("leads from its pause to the call that needed approval", () => {
-    expect(madeBy(waited)).toContain("c");
+    expect(madeBy("run_1", waited)).toContain("c");
   });
 });
 

@@ -49,6 +49,19 @@ test("a delta makes only the last block anew, though the client copies them all"
   expect(href).toHaveBeenCalled();
 });
 
+test("a placeholder names its call by the agent's own id", () => {
+  const values = [[1700000000, "1"]];
+  const output = { resultType: "matrix", result: [{ metric: { job: "api" }, values }] };
+  const call = { type: "dynamic-tool", toolName: "query_range", toolCallId: "m1:a:b" };
+  const text = '<<{"type":"promql","tool_call_id":"a:b"}>>';
+  const parts = [
+    { ...call, state: "output-available", input: {}, output },
+    { type: "text", text, state: "done" },
+  ];
+  render(<Parts message={message(parts)} live={false} />);
+  expect(screen.getByRole("img", { name: /^Line chart: query_range/ })).toBeTruthy();
+});
+
 test("a plan is a progress bar and a list with the state of each step", () => {
   const items = [
     { content: "Look", status: "completed" },

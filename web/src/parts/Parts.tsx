@@ -18,6 +18,7 @@ import { Steps, Todos } from "@/parts/Todos";
 import { ToolCard } from "@/parts/ToolCard";
 import { ToolGroup } from "@/parts/ToolGroup";
 import { view } from "@/parts/view";
+import { ownId } from "@/parts/wire";
 import { strings } from "@/strings";
 import { classes } from "@/ui/classes";
 import "@/parts/parts.css";
@@ -78,12 +79,12 @@ function useActions(message: UIMessage, isOfNow: boolean, handlers: Handlers): A
   );
 }
 
-/** Tool results by call id. */
+/** Tool results by the agent's own call id, which texts refer to. */
 function givenBy(message: UIMessage): Record<string, Given> {
   const given: Record<string, Given> = Object.create(null);
   for (const part of message.parts)
     if ("toolCallId" in part && "output" in part)
-      given[part.toolCallId] = { value: part.output, title: toolName(part) };
+      given[ownId(message.id, part.toolCallId)] = { value: part.output, title: toolName(part) };
   return given;
 }
 

@@ -23,6 +23,10 @@ export function scopeOf(part: Part): string[] {
   return listOf(value).filter((id) => typeof id === "string");
 }
 
+/** The agent's own id of a call: on the wire it is prefixed with its message's id. */
+export const ownId = (messageId: string, wire: string): string =>
+  wire.startsWith(`${messageId}:`) ? wire.slice(messageId.length + 1) : wire;
+
 /** The id of a part, for the open state and for retractions. */
 export function idOf(part: Part): string | undefined {
   const fields = part as unknown as Fields;

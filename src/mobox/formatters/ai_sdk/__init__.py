@@ -21,6 +21,7 @@ from mobox.events import (
     DoneReason,
     Error,
     EventType,
+    File,
     InputResponse,
     Raw,
     Result,
@@ -71,6 +72,7 @@ from mobox.formatters.ai_sdk.chunks import (
 from mobox.formatters.ai_sdk.document import DocumentFormatter
 from mobox.formatters.ai_sdk.parts import Approvals, Parts, Steps, Tools
 from mobox.formatters.ai_sdk.snapshot import ui_message, ui_user_message
+from mobox.formatters.ai_sdk.wire_ids import WireIds
 from mobox.formatters.delta_fast_path import NO_FAST_PATH, DeltaFastPath, FastPath
 from mobox.formatters.pieces import format_pieces
 from mobox.formatters.values import profile_named, run_failure
@@ -105,14 +107,15 @@ class AISDKFormatter(DeltaFastPath):
         self._has_started = False
         self._blocks = Blocks()
         self._parts = Parts()
-        self._tools = Tools(self._profile)
+        self._ids = WireIds(message_id)
+        self._tools = Tools(self._profile, self._ids)
         self._usage = UsageTotal()
-        self._steps = Steps()
+        self._steps = Steps(self._ids)
         self._errors = HeldErrors()
         self._sources = 0
         self._tasks: dict[str | None, StepStart] = {}
         self._subagents: dict[str | None, SubagentStart] = {}
-        self._approvals = Approvals(self._profile, self._tools)
+        self._approvals = Approvals(self._profile, self._tools, self._ids)
         self._retracted: list[str] = []
         self._fast_path = NO_FAST_PATH
 
@@ -232,18 +235,18 @@ class AISDKFormatter(DeltaFastPath):
         return self._parts.write(*line) if line is not None else []
 
     def _status(self, event: Status) -> Chunks:
-        return [*self._line(event), status_chunk(event)]
+        return [*self._line(event), status_chunk(event, self._ids)]
 
     def _todos(self, event: TodoEvent) -> Chunks:
-        return [*self._line(event), todos_chunk(event.items, event.scope)]
+        return [*self._line(event), todos_chunk(event.items, self._ids.all_of(event.scope))]
 
     def _start_subagent(self, event: SubagentStart) -> Chunks:
         self._subagents[event.id] = event
-        return [*self._line(event), subagent_chunk(event)]
+        return [*self._line(event), subagent_chunk(event, self._ids)]
 
     def _end_subagent(self, event: SubagentEnd) -> Chunks:
         start = self._subagents.get(event.id)
-        known = [subagent_chunk(start, event)] if start is not None else []
+        known = [subagent_chunk(start, self._ids, event)] if start is not None else []
         return [*self._line(event), *known]
 
     # Blocks with an id
@@ -272,7 +275,7 @@ class AISDKFormatter(DeltaFastPath):
 
     def _reasoning(self, block_id: str, event: Text | Thinking) -> Chunks:
         delta_class = TextDelta if isinstance(event, Text) else ThinkingDelta
-        about = reasoning_about("thinking", block_id, event.scope)
+        about = reasoning_about("thinking", block_id, self._ids.all_of(event.scope))
         return self._parts.open("reasoning", delta_class, about, self._ts)
 
     def _end_block(self, event: TextEnd | ThinkingEnd) -> Chunks:
@@ -293,7 +296,10 @@ class AISDKFormatter(DeltaFastPath):
 
     def _source(self, event: Source) -> Chunks:
         self._sources += 1
-        return [source_chunk(event, f"source_{self._sources}")]
+        return [source_chunk(event, f"source_{self._sources}", self._ids)]
+
+    def _file(self, event: File) -> Chunks:
+        return [file_chunk(event, self._ids, self._profile.file_metadata)]
 
     def _use(self, event: Usage | Result) -> Chunks:
         self._usage.add(event)
@@ -304,7 +310,7 @@ class AISDKFormatter(DeltaFastPath):
         if self._profile.resets and self._steps.is_made_of(event.blocks):
             self._tools.forget(event.blocks)
             return self._steps.reset()
-        self._retracted += event.blocks
+        self._retracted += map(self._ids.block, event.blocks)
         return [retract_chunk(self._retracted)]
 
     WRITERS: ClassVar[dict[EventType, Writer]] = {
@@ -331,7 +337,7 @@ class AISDKFormatter(DeltaFastPath):
         EventType.TODO_UPDATE: _todos,
         EventType.TODO_DONE: _todos,
         EventType.SOURCE: _source,
-        EventType.FILE: lambda run, event: [file_chunk(event, run._profile.file_metadata)],
+        EventType.FILE: _file,
         EventType.STATE: lambda run, event: [state_chunk(event)],
         EventType.INPUT_REQUEST: lambda run, event: run._approvals.request(event),
         EventType.INPUT_RESPONSE: _response,

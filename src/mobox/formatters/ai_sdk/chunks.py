@@ -13,7 +13,7 @@ See: https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -35,6 +35,7 @@ from mobox.events import (
     TodoItem,
 )
 from mobox.events.usage import Totals
+from mobox.formatters.ai_sdk.wire_ids import WireIds
 from mobox.formatters.values import file_url, plan_items, source_url, without_none
 
 Chunks = list[bytes]
@@ -67,9 +68,9 @@ def _is_dangerous(document: bytes) -> bool:
     return document.find(b"__proto__") >= 0 or document.find(b'"constructor"') >= 0
 
 
-def scope(event: StreamEvent) -> dict[str, JSON]:
+def scope(event: StreamEvent, ids: WireIds) -> dict[str, JSON]:
     """The member of `mobox` that names the emitting subagent."""
-    return {"scope": list(event.scope)} if event.scope else {}
+    return {"scope": ids.all_of(event.scope)} if event.scope else {}
 
 
 def text_about(block_id: str, kind: str) -> dict[str, JSON]:
@@ -78,7 +79,7 @@ def text_about(block_id: str, kind: str) -> dict[str, JSON]:
 
 
 def reasoning_about(
-    variant: str, block_id: str, scope: tuple[str, ...] = (), duration_ms: int | None = None
+    variant: str, block_id: str, scope: Sequence[str] = (), duration_ms: int | None = None
 ) -> dict[str, JSON]:
     """The `mobox` metadata of a thought, of status lines, or of a subagent's text."""
     about = {"scope": list(scope) or None, "durationMs": duration_ms}
@@ -138,7 +139,7 @@ def data(name: str, value: JSON, part_id: str | None = None, transient: bool = F
     return chunk(f"data-{name}", payload={"data": value}, id=part_id, transient=transient or None)
 
 
-def todos_chunk(items: Iterable[TodoItem], owner: tuple[str, ...] = ()) -> bytes:
+def todos_chunk(items: Iterable[TodoItem], owner: Sequence[str] = ()) -> bytes:
     """The current plan of the run, or of the subagent with the scope `owner`."""
     plan: dict[str, JSON] = {"items": plan_items(items)}
     if owner:
@@ -162,7 +163,7 @@ def step_chunk(start: StepStart, end: StepEnd | None = None) -> bytes:
     return data("step", about | {"status": end.status if end else "running"}, start.id)
 
 
-def subagent_chunk(start: SubagentStart, end: SubagentEnd | None = None) -> bytes:
+def subagent_chunk(start: SubagentStart, ids: WireIds, end: SubagentEnd | None = None) -> bytes:
     """A spawned agent, running or ended; `scope` of other parts holds its id."""
     about = {
         "agent": start.agent,
@@ -171,14 +172,17 @@ def subagent_chunk(start: SubagentStart, end: SubagentEnd | None = None) -> byte
         "status": end.status if end else "running",
         "summary": end.summary if end else None,
     }
-    return data("subagent", without_none(about) | scope(start), start.id)
+    return data("subagent", without_none(about) | scope(start, ids), ids.of(start.id))
 
 
-def request_chunk(input_request: InputRequest, response: InputResponse | None = None) -> bytes:
+def request_chunk(
+    input_request: InputRequest, ids: WireIds, response: InputResponse | None = None
+) -> bytes:
     """An input request and its answer."""
+    call = input_request.tool_call_id
     about = {
         "kind": input_request.kind,
-        "toolCallId": input_request.tool_call_id,
+        "toolCallId": ids.of(call) if call else None,
         "prompt": input_request.prompt,
         "schema": input_request.schema,
         "options": input_request.options,
@@ -191,11 +195,11 @@ def request_chunk(input_request: InputRequest, response: InputResponse | None = 
             "reason": response.reason,
         }
         about["answered"] = without_none(answer)
-    return data("input", without_none(about), input_request.id)
+    return data("input", without_none(about), ids.of(input_request.id))
 
 
 def retract_chunk(blocks: Iterable[str]) -> bytes:
-    """The parts that were sent again since, by the `id` in their `mobox` metadata."""
+    """The parts that were sent again since: texts by `mobox.id`, calls by `toolCallId`."""
     return data("retract", {"ids": list(blocks)}, "retract")
 
 
@@ -205,10 +209,10 @@ def custom_chunk(name: str, value: JSON, part_id: str | None) -> bytes:
     return data(f"custom-{safe}" if safe in _OURS else safe, value, part_id)
 
 
-def status_chunk(event: Status) -> bytes:
+def status_chunk(event: Status, ids: WireIds) -> bytes:
     """A progress line as it happens."""
     about = {"message": event.message, "kind": event.kind}
-    return data("status", about | scope(event), transient=True)
+    return data("status", about | scope(event, ids), transient=True)
 
 
 def state_chunk(event: State) -> bytes:
@@ -219,17 +223,17 @@ def state_chunk(event: State) -> bytes:
 # Sources and files
 
 
-def source_chunk(event: Source, source_id: str) -> bytes:
+def source_chunk(event: Source, source_id: str, ids: WireIds) -> bytes:
     """A page or a document; `mobox.for` is the text or the tool call that it belongs to."""
     about = {
-        "for": event.id,
+        "for": ids.block(event.id) if event.id is not None else None,
         "citedText": event.cited_text,
         "location": event.location,
         "file": event.file,
         "score": event.score,
         "confidence": event.confidence,
     }
-    metadata = _metadata(without_none(about) | scope(event))
+    metadata = _metadata(without_none(about) | scope(event, ids))
     common: dict[str, JSON] = {"sourceId": source_id, "providerMetadata": metadata}
     if (link := source_url(event)) is not None:
         return chunk("source-url", url=link, title=event.title, **common)
@@ -238,7 +242,7 @@ def source_chunk(event: Source, source_id: str) -> bytes:
     return chunk("source-document", mediaType="text/plain", title=title, **common)
 
 
-def file_chunk(event: File, with_metadata: bool = True) -> bytes:
+def file_chunk(event: File, ids: WireIds, with_metadata: bool = True) -> bytes:
     """A file with its address or its bytes; one that only the provider can fetch is data."""
     about = without_none({"name": event.name, "size": event.size})
     url = file_url(event)
@@ -246,8 +250,8 @@ def file_chunk(event: File, with_metadata: bool = True) -> bytes:
         more = without_none(
             {"mediaType": event.media_type, "fileId": event.file_id, "url": event.url or None}
         )
-        return data("file", more | about | scope(event))
-    metadata = _metadata(about | scope(event)) if with_metadata else None
+        return data("file", more | about | scope(event, ids))
+    metadata = _metadata(about | scope(event, ids)) if with_metadata else None
     return chunk("file", url=url, mediaType=event.media_type, providerMetadata=metadata)
 
 

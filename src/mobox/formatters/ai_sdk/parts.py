@@ -29,6 +29,7 @@ from mobox.formatters.ai_sdk.chunks import (
     request_chunk,
     vendors,
 )
+from mobox.formatters.ai_sdk.wire_ids import WireIds
 from mobox.formatters.values import FAILED_OUTCOMES, call_error, without_none
 
 
@@ -113,15 +114,15 @@ class _Call:
 
     __slots__ = ("answered", "common", "invalid", "metadata", "name", "prefix", "waits")
 
-    def __init__(self, start: ToolUseStart) -> None:
+    def __init__(self, start: ToolUseStart, ids: WireIds) -> None:
         self.name = start.name
+        wire = ids.start(start.id)
         # `dynamic` must be the same on every chunk: else the client makes two parts of one call.
-        self.common: dict[str, JSON] = {"toolCallId": start.id, "dynamic": True}
+        self.common: dict[str, JSON] = {"toolCallId": wire, "dynamic": True}
         if start.server:
             self.common["providerExecuted"] = True
-        self.metadata = tool_metadata(start.kind, start.display, start.scope)
-        assert start.id is not None  # the lifecycle names every call
-        self.prefix = delta_prefix("tool-input-delta", "toolCallId", start.id, "inputTextDelta")
+        self.metadata = tool_metadata(start.kind, start.display, ids.all_of(start.scope))
+        self.prefix = delta_prefix("tool-input-delta", "toolCallId", wire, "inputTextDelta")
         self.invalid = False
         self.waits = False  # it has its input and no result
         self.answered = False  # it has at least a partial result
@@ -137,12 +138,12 @@ class _Call:
         )
 
 
-def tool_metadata(kind: str, display: str | None, scope: tuple[str, ...]) -> dict[str, JSON] | None:
+def tool_metadata(kind: str, display: str | None, scope: list[str]) -> dict[str, JSON] | None:
     """Metadata of a call that the client has no field for; none for a plain function."""
     about = {
         "kind": kind if kind != "function" else None,
         "display": display,
-        "scope": list(scope) or None,
+        "scope": scope or None,
     }
     return {"mobox": without_none(about)} if without_none(about) else None
 
@@ -150,8 +151,9 @@ def tool_metadata(kind: str, display: str | None, scope: tuple[str, ...]) -> dic
 class Tools:
     """Every call of the run so far."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, ids: WireIds) -> None:
         self._profile = profile
+        self._ids = ids
         self._calls: dict[str | None, _Call] = {}
         self._streaming: set[str | None] = set()
         self._denied: set[str | None] = set()
@@ -177,7 +179,7 @@ class Tools:
                 self._forgotten.add(name)
 
     def start(self, event: ToolUseStart) -> Chunks:
-        call = self._calls[event.id] = _Call(event)
+        call = self._calls[event.id] = _Call(event, self._ids)
         self._streaming.add(event.id)
         early = call.metadata if self._profile.early_tool_metadata else None
         start = chunk("tool-input-start", toolName=call.name, providerMetadata=early, **call.common)
@@ -208,7 +210,7 @@ class Tools:
             return []
         had_result, call.answered, call.waits = call.answered, True, False
         if event.id in self._denied:  # the client accepts no other result for such a call
-            return [*before, chunk("tool-output-denied", toolCallId=event.id)]
+            return [*before, chunk("tool-output-denied", toolCallId=self._ids.of(event.id))]
         if event.status == "interrupted" and call.invalid:
             # The client ended this call at its invalid input, unless it received a partial result.
             error = chunk("tool-output-error", errorText=INVALID_INPUT, **call.common)
@@ -256,30 +258,34 @@ class Approvals:
     them.
     """
 
-    def __init__(self, profile: Profile, tools: Tools) -> None:
+    def __init__(self, profile: Profile, tools: Tools, ids: WireIds) -> None:
         self._profile = profile
         self._tools = tools
+        self._ids = ids
         self._open: dict[str | None, RequestPart] = {}
 
     def request(self, event: InputRequest) -> Chunks:
         """Add a request."""
         approval = event.kind == "approval" and self._tools.waits(event.tool_call_id)
         self._open[event.id] = part = RequestPart(request=event, approval=approval)
-        return [request_chunk(event)] if has_data_part(part, self._profile) else []
+        return self._data(part)
 
     def answer(self, event: InputResponse) -> Chunks:
         """Handle an answer; it is too late if the call has its result."""
         part = self._open.pop(event.id, None)
         if part is None or (part.approval and not self._waits(part)):
             return []
-        data = [request_chunk(part.request, event)] if has_data_part(part, self._profile) else []
+        data = self._data(part, event)
         approved = APPROVED.get(event.decision)
         if approved is None or not is_held(part, self._profile) or not self._profile.answers:
             return data
         if not approved:
             self._tools.deny(part.request.tool_call_id)
         answer = chunk(
-            "tool-approval-response", approvalId=event.id, approved=approved, reason=event.comment
+            "tool-approval-response",
+            approvalId=self._ids.of(event.id),
+            approved=approved,
+            reason=event.comment,
         )
         return [*data, self._approval(part.request), answer]
 
@@ -288,13 +294,20 @@ class Approvals:
         held = [part for part in self._open.values() if is_held(part, self._profile)]
         return [self._approval(part.request) for part in held if self._waits(part)]
 
+    def _data(self, part: RequestPart, answer: InputResponse | None = None) -> Chunks:
+        if not has_data_part(part, self._profile):
+            return []
+        return [request_chunk(part.request, self._ids, answer)]
+
     def _waits(self, part: RequestPart) -> bool:
         return self._tools.waits(part.request.tool_call_id)
 
     def _approval(self, event: InputRequest) -> bytes:
-        why = event.prompt if self._profile.answers else None
         return chunk(
-            "tool-approval-request", approvalId=event.id, toolCallId=event.tool_call_id, reason=why
+            "tool-approval-request",
+            approvalId=self._ids.of(event.id),
+            toolCallId=self._ids.of(event.tool_call_id),
+            reason=event.prompt if self._profile.answers else None,
         )
 
 
@@ -315,8 +328,9 @@ _ADDING = tuple(f'{{"type":"{kind}'.encode() for kind in (*_BLOCKS, *_OTHERS, "d
 class Steps:
     """The open turn of the root agent, and the parts that a `reset-step` would remove."""
 
-    def __init__(self) -> None:
+    def __init__(self, ids: WireIds) -> None:
         self.open = False
+        self._ids = ids
         self._added: set[str | None] = {None}  # before the first step nothing can be retracted
         self._data: set[tuple[str, str]] = set()
 
@@ -352,7 +366,7 @@ class Steps:
                 continue
             added = _decode(document)
             if added.type in _BLOCKS:
-                self._added.add(added.call or added.id)
+                self._added.add(self._ids.own(added.call) if added.call else added.id)
             elif added.type in _OTHERS or self._is_new_data(added):
                 self._added.add(None)
 

@@ -7,8 +7,10 @@ Rule 2: a new message, an edit and a continuation have one trigger. A `messageId
         decides: an assistant's is continued, a user's is new, or an edit if there is a `messageId`.
 Rule 3: clients cut `messages` themselves before they regenerate: a `messageId` that is not among
         them was an answer, and the last of them is answered again.
-Rule 4: fields that are not Mobox's own are the page's, for the agent: extras.py.
-Rule 5: an invalid body raises `InvalidRequest`, which names the field.
+Rule 4: ids of calls and requests are `<message id>:<id>` on the wire. Only the id of the continued
+        message is removed: an agent's own ids may have colons.
+Rule 5: fields that are not Mobox's own are the page's, for the agent: extras.py.
+Rule 6: an invalid body raises `InvalidRequest`, which names the field.
 
 tests/formatters/bodies has what each version of the client really sends.
 """
@@ -37,6 +39,7 @@ from mobox.events.turn import (
     submission_key,
 )
 from mobox.formatters.ai_sdk.extras import read_frontend
+from mobox.formatters.ai_sdk.wire_ids import WireIds
 from mobox.formatters.bodies import (
     Id,
     PromptWire,
@@ -106,7 +109,7 @@ class StatedPart(Struct):
 
 
 class AnswerPart(Protocol):
-    def answer(self) -> Answer | None: ...
+    def answer(self, ids: WireIds) -> Answer | None: ...
 
 
 class Approval(Struct):
@@ -123,11 +126,11 @@ class RespondedPart(Struct, rename="camel"):
     tool_call_id: str
     approval: ApprovalResponse
 
-    def answer(self) -> Answer | None:
+    def answer(self, ids: WireIds) -> Answer | None:
         return Answer(
             decision="approved" if self.approval.approved else "denied",
-            request_id=self.approval.id,
-            tool_call_id=self.tool_call_id,
+            request_id=ids.own(self.approval.id),
+            tool_call_id=ids.own(self.tool_call_id),
             reason=self.approval.reason,
         )
 
@@ -139,13 +142,13 @@ class OutputPart(Struct, rename="camel"):
     provider_executed: bool | None = None
     preliminary: bool | None = None
 
-    def answer(self) -> Answer | None:
+    def answer(self, ids: WireIds) -> Answer | None:
         if self.provider_executed or self.preliminary:
             return None
         return Answer(
             decision="answered",
-            request_id=self.approval.id if self.approval else None,
-            tool_call_id=self.tool_call_id,
+            request_id=ids.own(self.approval.id) if self.approval else None,
+            tool_call_id=ids.own(self.tool_call_id),
             value=self.output,
         )
 
@@ -156,13 +159,13 @@ class FailedPart(Struct, rename="camel"):
     approval: Approval | None = None
     provider_executed: bool | None = None
 
-    def answer(self) -> Answer | None:
+    def answer(self, ids: WireIds) -> Answer | None:
         if self.provider_executed:
             return None
         return Answer(
             decision="denied",
-            request_id=self.approval.id if self.approval else None,
-            tool_call_id=self.tool_call_id,
+            request_id=ids.own(self.approval.id) if self.approval else None,
+            tool_call_id=ids.own(self.tool_call_id),
             reason=self.error_text,
         )
 
@@ -341,15 +344,16 @@ def _answers(located: _Located) -> tuple[Answer, ...]:
     parts = _parts(located)
     steps = [index for index, part in enumerate(parts) if part.kind == "step-start"]
     last_step = steps[-1] if steps else 0
+    ids = WireIds(located.message.id)
     answers = [
-        _answer(part, in_last_step=index >= last_step)
+        _answer(part, ids, in_last_step=index >= last_step)
         for index, part in enumerate(parts)
         if part.kind == "dynamic-tool" or part.kind.startswith("tool-")
     ]
     return tuple(answer for answer in answers if answer is not None)
 
 
-def _answer(part: _Part, in_last_step: bool) -> Answer | None:
+def _answer(part: _Part, ids: WireIds, in_last_step: bool) -> Answer | None:
     state = convert(part.path, part.value, StatedPart).state
     wire = (ANSWERS if in_last_step else LASTING_ANSWERS).get(state)
-    return None if wire is None else convert(part.path, part.value, wire).answer()
+    return None if wire is None else convert(part.path, part.value, wire).answer(ids)

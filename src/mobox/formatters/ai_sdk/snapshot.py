@@ -57,6 +57,7 @@ from mobox.formatters.ai_sdk.parts import (
     is_held,
     tool_metadata,
 )
+from mobox.formatters.ai_sdk.wire_ids import WireIds
 from mobox.formatters.values import (
     FAILED_OUTCOMES,
     call_error,
@@ -122,24 +123,35 @@ class _Snapshot:
     def __init__(self, message: Message, profile: Profile) -> None:
         self._parts = message.parts
         self._profile = profile
+        self._ids = WireIds(message.id)
         self._answers = {
-            part.request.tool_call_id: _approval(part)
+            part.request.tool_call_id: _approval(part, self._ids)
             for part in message.parts
             if isinstance(part, RequestPart) and profile.answers and is_held(part, profile)
             if part.response is not None and part.response.decision in APPROVED
         }
-        retracts = [part for part in message.parts if isinstance(part, RetractPart)]
         self._reset = self._removed_parts()
-        self._retracted = [
-            block for part in retracts if not self._resets(part) for block in part.blocks
-        ]
+        retracts = [part for part in message.parts if isinstance(part, RetractPart)]
         self._first_retract = next((p for p in retracts if not self._resets(p)), None)
+        self._retracted = self._retracted_ids(WireIds(message.id))
         self._sources = 0
 
     def parts(self) -> Iterator[UIPart]:
         for number, part in enumerate(self._parts):
+            if isinstance(part, ToolPart):
+                self._ids.start(part.id)
             if number not in self._reset:
                 yield from self.BUILDERS[type(part)](self, part)
+
+    def _retracted_ids(self, ids: WireIds) -> list[str]:
+        """The ids of all retracted parts; each is a call's if that had started by then."""
+        retracted: list[str] = []
+        for part in self._parts:
+            if isinstance(part, ToolPart):
+                ids.start(part.id)
+            elif isinstance(part, RetractPart) and not self._resets(part):
+                retracted += map(ids.block, part.blocks)
+        return retracted
 
     def _removed_parts(self) -> set[int]:
         """The indexes of parts that a `reset-step` removes: all parts of their turn."""
@@ -175,14 +187,15 @@ class _Snapshot:
     def _thought(
         self, part: BlockPart, variant: str, provider: dict[str, JSON] | None = None
     ) -> list[UIPart]:
-        about = reasoning_about(variant, part.id, part.scope, part.duration_ms)
+        scope = self._ids.all_of(part.scope)
+        about = reasoning_about(variant, part.id, scope, part.duration_ms)
         state = "done" if part.ended else "streaming"
         return [{"id": part.id, **_reasoning(part.text, about, provider, state)}]
 
     def _tool(self, part: ToolPart) -> list[UIPart]:
         ui = {
             "type": "dynamic-tool",
-            "toolCallId": part.id,
+            "toolCallId": self._ids.of(part.id),
             "toolName": part.name,
             "providerExecuted": part.server or None,
         }
@@ -192,7 +205,7 @@ class _Snapshot:
         return [without_none(ui) | {"state": state} | fields | self._tool_metadata(part)]
 
     def _tool_metadata(self, part: ToolPart) -> UIPart:
-        metadata = tool_metadata(part.kind, part.display, part.scope)
+        metadata = tool_metadata(part.kind, part.display, self._ids.all_of(part.scope))
         accepted = part.ended and not part.invalid
         about = {
             "callProviderMetadata": accepted or self._profile.early_tool_metadata,
@@ -221,15 +234,21 @@ class _Snapshot:
 
     def _source(self, part: SourcePart) -> list[UIPart]:
         self._sources += 1
-        return [_at_rest(source_chunk(part.source, f"source_{self._sources}"))]
+        return [_at_rest(source_chunk(part.source, f"source_{self._sources}", self._ids))]
 
     def _file(self, part: FilePart) -> list[UIPart]:
-        return [_at_rest(file_chunk(part.file, self._profile.file_metadata))]
+        return [_at_rest(file_chunk(part.file, self._ids, self._profile.file_metadata))]
 
     def _request(self, part: RequestPart) -> list[UIPart]:
         if not has_data_part(part, self._profile):
             return []
-        return [_at_rest(request_chunk(part.request, part.response))]
+        return [_at_rest(request_chunk(part.request, self._ids, part.response))]
+
+    def _todos(self, part: TodosPart) -> list[UIPart]:
+        return [_at_rest(todos_chunk(part.items, self._ids.all_of(part.scope)))]
+
+    def _subagent(self, part: SubagentPart) -> list[UIPart]:
+        return [_at_rest(subagent_chunk(part.start, self._ids, part.end))]
 
     def _retract(self, part: RetractPart) -> list[UIPart]:
         if part is not self._first_retract:
@@ -243,11 +262,11 @@ class _Snapshot:
         ToolPart: _tool,
         SourcePart: _source,
         FilePart: _file,
-        TodosPart: lambda run, part: [_at_rest(todos_chunk(part.items, part.scope))],
+        TodosPart: _todos,
         UsagePart: lambda run, part: [_at_rest(usage_chunk(part.totals))],
         TurnPart: lambda run, part: [_STEP],
         StepPart: lambda run, part: [_at_rest(step_chunk(part.start, part.end))],
-        SubagentPart: lambda run, part: [_at_rest(subagent_chunk(part.start, part.end))],
+        SubagentPart: _subagent,
         RequestPart: _request,
         RetractPart: _retract,
         CustomPart: lambda run, part: [_at_rest(custom_chunk(part.name, part.value, part.id))],
@@ -281,11 +300,11 @@ def _reasoning(
     return {"type": "reasoning", "text": text, "state": state, "providerMetadata": metadata}
 
 
-def _approval(part: RequestPart) -> UIPart:
+def _approval(part: RequestPart, ids: WireIds) -> UIPart:
     assert part.response is not None  # only answered requests get here
     words = {"requestReason": part.request.prompt, "reason": part.response.comment}
     return {
-        "id": part.request.id,
+        "id": ids.of(part.request.id),
         "approved": APPROVED[part.response.decision],
         **without_none(words),
     }

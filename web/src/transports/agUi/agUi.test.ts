@@ -144,8 +144,8 @@ describe("what is sent", () => {
       "POST api/agui/chat",
       (request) => new Stream(request).send(STARTED as never).response,
     );
-    const answer = { requestId: "a:b", decision: "answered" as const, value: true };
-    await new AgUiTransport(() => {}).answer("c1", answer, "run_1");
+    const answer = { requestId: "run_1:a:b", decision: "answered" as const, value: true };
+    await new AgUiTransport(() => {}).answer("c1", answer);
     expect(network.requests[0]?.body.resume).toEqual([
       {
         interruptId: "run_1:a:b",
@@ -233,10 +233,10 @@ describe("a decision", () => {
       {
         type: "dynamic-tool",
         toolName: "rm",
-        toolCallId: "c",
+        toolCallId: "run_1:c",
         state: "approval-responded",
         input: {},
-        approval: { id: "may", approved: false, reason: "Too much." },
+        approval: { id: "run_1:may", approved: false, reason: "Too much." },
       },
     ],
   } as UIMessage;
@@ -263,7 +263,7 @@ describe("a decision", () => {
     ]);
     expect(network.to("POST api/agui/chat/connect")).toHaveLength(1);
     expect(network.to("POST api/agui/chat")[0]?.body).toMatchObject({
-      runId: "run_1/may",
+      runId: "run_1/run_1:may",
       messages: [],
       resume: [{ interruptId: "run_1:may", payload: "Too much." }],
     });
@@ -278,7 +278,7 @@ describe("a decision", () => {
     );
     network.on("POST api/agui/chat", () => textChunks(...second(ANSWERED)));
     const chunks = await read(await transport.sendMessages(sending(second([message]))));
-    expect(chunks).toContainEqual({ type: "tool-output-denied", toolCallId: "d" });
+    expect(chunks).toContainEqual({ type: "tool-output-denied", toolCallId: "run_1:d" });
   });
 });
 

@@ -53,9 +53,9 @@ export class AgUiTransport implements Transport {
   }
 
   /** The agent's output is read by the next reconnect. */
-  async answer(chatId: string, answer: Answer, runId?: string): Promise<void> {
+  async answer(chatId: string, answer: Answer): Promise<void> {
     const leaving = new AbortController();
-    await this.#ask(chatId, { runId: newId(), resume: [entry(answer, runId)] }, leaving.signal);
+    await this.#ask(chatId, { runId: newId(), resume: [entry(answer)] }, leaving.signal);
     leaving.abort();
   }
 
@@ -66,7 +66,7 @@ export class AgUiTransport implements Transport {
     const answers = message.parts.flatMap(decided);
     if (!this.#knows(message.id, answers)) await this.#learn(chatId, abortSignal);
     const runId = [message.id, ...answers.map(({ requestId }) => requestId)].join("/");
-    return { runId, resume: answers.map((answer) => entry(answer, message.id)) };
+    return { runId, resume: answers.map(entry) };
   }
 
   /** Whether all answered requests were received: the run may have continued in another protocol. */
@@ -119,11 +119,11 @@ function decided(part: UIMessage["parts"][number]): Answer[] {
   return [{ requestId: id, decision: approved ? "approved" : "denied", reason }];
 }
 
-/** An answer with its request's id on the wire and our name of the decision. */
-function entry({ requestId, decision, value, reason }: Answer, run?: string): Resume[number] {
+/** An answer, with our name of the decision; ids of requests are those on the wire. */
+function entry({ requestId, decision, value, reason }: Answer): Resume[number] {
   const payload = value ?? reason;
   return {
-    interruptId: run === undefined ? requestId : `${run}:${requestId}`,
+    interruptId: requestId,
     status: decision === "cancelled" ? "cancelled" : "resolved",
     ...(payload !== undefined && { payload }),
     metadata: { mobox: { decision } },

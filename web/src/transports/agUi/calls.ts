@@ -1,6 +1,6 @@
 import type { UIMessageChunk } from "ai";
 import { type Fields, fieldsOf, isFields, listOf, numberOf, parsed, textOf } from "@/json";
-import { type Event, moboxIn, type Names, type Scopes } from "@/transports/agUi/names";
+import { type Event, idIn, moboxIn, type Scopes } from "@/transports/agUi/names";
 
 /** The same text as the server's in the AI SDK protocol. */
 const INVALID_INPUT = "The input of this call is not valid JSON.";
@@ -25,10 +25,7 @@ interface Call {
 export class Calls {
   #calls = new Map<string, Call>();
 
-  constructor(
-    private readonly names: Names,
-    private readonly scopes: Scopes,
-  ) {}
+  constructor(private readonly scopes: Scopes) {}
 
   get isAnyStreaming(): boolean {
     return [...this.#calls.values()].some(({ streams }) => streams);
@@ -45,7 +42,7 @@ export class Calls {
   }
 
   start(event: Event): UIMessageChunk[] {
-    const toolCallId = this.names.own(event.toolCallId);
+    const toolCallId = idIn(event.toolCallId);
     if (this.#calls.has(toolCallId)) return []; // repeated where a response starts amid its input
     const { kind, display, server } = moboxIn(event);
     const mobox = { ...known({ kind, display }), ...this.scopes.of(event) };
@@ -65,7 +62,7 @@ export class Calls {
   }
 
   more(event: Event): UIMessageChunk[] {
-    const call = this.#calls.get(this.names.own(event.toolCallId));
+    const call = this.#calls.get(idIn(event.toolCallId));
     if (!call) return [];
     const inputTextDelta = textOf(event.delta) ?? "";
     call.text += inputTextDelta;
@@ -74,14 +71,14 @@ export class Calls {
 
   /** The input is complete, or the response ends amid the input, which is then invalid JSON. */
   end(event: Event): UIMessageChunk[] {
-    const call = this.#calls.get(this.names.own(event.toolCallId));
+    const call = this.#calls.get(idIn(event.toolCallId));
     if (!call) return [];
     const { invalid, added } = moboxIn(event);
     return invalid === true ? this.#broken(call, textOf(added) ?? "") : this.#input(call);
   }
 
   result(event: Fields): UIMessageChunk[] {
-    const call = this.#calls.get(this.names.own(event.toolCallId));
+    const call = this.#calls.get(idIn(event.toolCallId));
     if (!call) return [];
     const before = call.answer !== undefined;
     call.waits = false;
@@ -92,7 +89,7 @@ export class Calls {
 
   /** A partial result. */
   output(received: Fields): UIMessageChunk[] {
-    const call = this.#calls.get(this.names.own(received.toolCallId));
+    const call = this.#calls.get(idIn(received.toolCallId));
     if (!call) return [];
     call.waits = false;
     const { common, denied } = call;
@@ -106,14 +103,14 @@ export class Calls {
 
   /** The calls that are missing in a snapshot. */
   missing(received: Map<string, Fields>): string[] {
-    return [...this.#calls.keys()].filter((id) => !received.has(this.names.wire(id)));
+    return [...this.#calls.keys()].filter((id) => !received.has(id));
   }
 
   /** Chunks for inputs and results that differ in a snapshot. */
   corrected(received: Map<string, Fields>, results: Map<string, Fields>): UIMessageChunk[] {
     return [...this.#calls].flatMap(([id, call]) => {
-      const there = received.get(this.names.wire(id));
-      const result = results.get(this.names.wire(id));
+      const there = received.get(id);
+      const result = results.get(id);
       return [...this.#inputAnew(call, there), ...this.#resultAnew(call, result)];
     });
   }

@@ -7,7 +7,10 @@ export type Event = { type: string } & Fields;
 export const moboxIn = (fields: unknown): Fields =>
   fieldsOf(fieldsOf(fieldsOf(fields).metadata).mobox);
 
-/** Ids on the wire are prefixed with the run's id. */
+/** The id of a call, a subagent or a request: the same in the AI SDK's protocol. */
+export const idIn = (wire: unknown): string => textOf(wire) ?? "";
+
+/** Ids on the wire are prefixed with the run's id; in the AI SDK's protocol those of texts are not. */
 export class Names {
   constructor(readonly run: string) {}
 
@@ -40,8 +43,6 @@ export class Names {
 export class Scopes {
   #known = new Map<string, string[]>();
 
-  constructor(private readonly names: Names) {}
-
   /** A subagent was started in a scope. */
   learn(agent: string, scope: string[]): void {
     this.#known.set(agent, scope);
@@ -50,7 +51,7 @@ export class Scopes {
   /** The event's scope as a member of `mobox`; empty for the root agent. */
   of({ subagentRunId }: Fields): { scope?: string[] } {
     if (textOf(subagentRunId) === undefined) return {};
-    const agent = this.names.own(subagentRunId);
+    const agent = idIn(subagentRunId);
     return { scope: [...(this.#known.get(agent) ?? []), agent] };
   }
 }

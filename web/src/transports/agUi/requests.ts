@@ -1,7 +1,7 @@
 import type { UIMessageChunk } from "ai";
 import { type Fields, textOf } from "@/json";
 import type { Calls } from "@/transports/agUi/calls";
-import type { Names } from "@/transports/agUi/names";
+import { idIn } from "@/transports/agUi/names";
 
 /** Decisions that approve or deny a call; a cancelled request does neither. */
 const APPROVED: Record<string, boolean> = { approved: true, edited: true, denied: false };
@@ -19,10 +19,7 @@ const hasData = ({ about, isApproval }: OpenRequest) => !isApproval || about.all
 export class Requests {
   #open = new Map<string, OpenRequest>();
 
-  constructor(
-    private readonly names: Names,
-    private readonly calls: Calls,
-  ) {}
+  constructor(private readonly calls: Calls) {}
 
   /** The request was received and not answered. */
   isOpen(id: string): boolean {
@@ -31,12 +28,12 @@ export class Requests {
 
   ask(fields: Fields): UIMessageChunk[] {
     const request = this.#read(fields);
-    this.#open.set(this.names.own(fields.id), request);
+    this.#open.set(idIn(fields.id), request);
     return hasData(request) ? [this.#data(fields)] : [];
   }
 
   answer(fields: Fields): UIMessageChunk[] {
-    const id = this.names.own(fields.id);
+    const id = idIn(fields.id);
     const request = this.#open.get(id);
     this.#open.delete(id);
     if (!request || (request.isApproval && !this.#waits(request))) return [];
@@ -68,7 +65,7 @@ export class Requests {
     reason: string | undefined,
   ): UIMessageChunk[] {
     if (approved === undefined) return [];
-    if (!approved) this.calls.deny(this.names.own(about.toolCallId));
+    if (!approved) this.calls.deny(idIn(about.toolCallId));
     const why = reason === undefined ? {} : { reason };
     return [
       this.#approval(about),
@@ -77,27 +74,27 @@ export class Requests {
   }
 
   #read(about: Fields): OpenRequest {
-    const call = about.toolCallId === undefined ? undefined : this.names.own(about.toolCallId);
+    const call = about.toolCallId === undefined ? undefined : idIn(about.toolCallId);
     return { about, isApproval: about.kind === "approval" && this.calls.waits(call) };
   }
 
   #waits({ about }: OpenRequest): boolean {
-    return this.calls.waits(this.names.own(about.toolCallId));
+    return this.calls.waits(idIn(about.toolCallId));
   }
 
   #approval({ id, toolCallId, prompt }: Fields): UIMessageChunk {
     const reason = textOf(prompt);
     return {
       type: "tool-approval-request",
-      approvalId: this.names.own(id),
-      toolCallId: this.names.own(toolCallId),
+      approvalId: idIn(id),
+      toolCallId: idIn(toolCallId),
       ...(reason !== undefined && { reason }),
     };
   }
 
   #data({ id, toolCallId, ...about }: Fields, answered?: Fields): UIMessageChunk {
-    const call = toolCallId === undefined ? {} : { toolCallId: this.names.own(toolCallId) };
+    const call = toolCallId === undefined ? {} : { toolCallId: idIn(toolCallId) };
     const data = { ...about, ...call, ...(answered && { answered }) };
-    return { type: "data-input", id: this.names.own(id), data };
+    return { type: "data-input", id: idIn(id), data };
   }
 }

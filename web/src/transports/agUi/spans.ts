@@ -1,6 +1,6 @@
 import type { UIMessageChunk } from "ai";
 import { type Fields, listOf, textOf } from "@/json";
-import { type Event, moboxIn, type Names, type Scopes } from "@/transports/agUi/names";
+import { type Event, idIn, moboxIn, type Names, type Scopes } from "@/transports/agUi/names";
 
 /** Default error texts of subagents. */
 const WORDLESS = new Set([
@@ -100,9 +100,10 @@ export class Spans {
   }
 
   #started(event: Event, about: Fields, wire: unknown): UIMessageChunk[] {
-    const id = this.names.own(wire);
+    const id = idIn(wire);
     const { scope, background } = moboxIn(event);
-    const senders = listOf(scope).filter((each) => typeof each === "string");
+    const own = listOf(scope).filter((each) => typeof each === "string");
+    const senders = own.map((each) => this.names.wire(each));
     this.scopes.learn(id, senders);
     const data = {
       ...about,
@@ -114,7 +115,7 @@ export class Spans {
   }
 
   #ended(wire: unknown, status: unknown, summary: unknown): UIMessageChunk[] {
-    const id = this.names.own(wire);
+    const id = idIn(wire);
     const fields = { status, ...(summary !== undefined && { summary }) };
     return [{ type: "data-subagent", id, data: { ...this.#agents.get(id), ...fields } }];
   }

@@ -105,7 +105,7 @@ describe("a call", () => {
     expect(chunks.at(-1)).toEqual({
       type: "data-retract",
       id: "retract",
-      data: { ids: ["t", "c"] },
+      data: { ids: ["t", "r:c"] },
     });
   });
 });

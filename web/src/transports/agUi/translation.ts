@@ -32,10 +32,10 @@ export class Translation {
 
   constructor(readonly run: string) {
     this.names = new Names(run);
-    this.scopes = new Scopes(this.names);
+    this.scopes = new Scopes();
     this.blocks = new Blocks(this.names, this.scopes);
-    this.calls = new Calls(this.names, this.scopes);
-    this.requests = new Requests(this.names, this.calls);
+    this.calls = new Calls(this.scopes);
+    this.requests = new Requests(this.calls);
     this.spans = new Spans(this.names, this.scopes);
   }
 
