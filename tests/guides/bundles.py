@@ -39,6 +39,14 @@ class PageSource:
     """A file in tests/clients/pages."""
     alias: Mapping[str, str] = field(default_factory=dict)
     """Packages by the names under which the code imports them."""
+    others: tuple[str, ...] = ()
+    """Further documents, whose files the page imports too."""
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The code of all its documents; the page's own document comes last."""
+        documents = (*self.others, self.document)
+        return {name: code for each in documents for name, code in documented_files(each).items()}
 
 
 def documented_files(document: str) -> dict[str, str]:
@@ -52,7 +60,7 @@ def documented_files(document: str) -> dict[str, str]:
 
 def build(node: str, page: PageSource) -> Path:
     """The folder with the bundle, `page.js`; a page that has not changed is not built again."""
-    files = documented_files(page.document)
+    files = page.files
     folder = BUILT / _digest(page, files)
     if not folder.exists():
         BUILT.mkdir(exist_ok=True)

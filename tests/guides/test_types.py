@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from guides.bundles import ROOT, documented_files
+from guides.bundles import ROOT
 from guides.cells import Client
 from guides.clients import CLIENTS
 from support.ai_sdk_client import CLIENTS as PACKAGES
@@ -40,7 +40,7 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A folder with the document's files, as in a developer's project."""
     client: Client = request.param
     (tmp_path / "node_modules").symlink_to(PACKAGES / "node_modules")
-    for name, code in documented_files(client.page.document).items():
+    for name, code in client.page.files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(code)
     (tmp_path / "env.d.ts").write_text(VITE)

@@ -1,0 +1,2 @@
+import "./settings";
+import "documented/v1/main";

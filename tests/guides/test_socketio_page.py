@@ -1,0 +1,14 @@
+"""`socket.io-client` in a browser: each cell of the table in docs/clients/README.md."""
+
+from __future__ import annotations
+
+import pytest
+
+from guides.scenarios import run_cell
+from guides.socket_client import SOCKET_IO as CLIENT
+from guides.world import MakeWorld
+
+
+@pytest.mark.parametrize("cell", CLIENT.cells)
+def test_cell(cell: str, world: MakeWorld) -> None:
+    run_cell(cell, world(CLIENT))
