@@ -7,7 +7,7 @@ Rule 2: cross-origin pages can neither change anything nor make the API work (wh
         leak what is stored): `Origin` must be the server's own or listed, and a browser that sends
         none must state a same-origin `Sec-Fetch-Site`, or be on a listed page (`<img>`). Pages can
         be linked to. A listed origin may read every response, refusals included: cors.py.
-        An address of a file with a signature is for whoever has it, from wherever.
+        An address of a file with a signature may be requested by pages of any origin.
 Rule 3: a body is JSON (or Socket.IO text; an upload may have any type), not compressed, and within
         the size limit of its route. One that exceeds it while it is read gets 413 here, and the app
         sees a disconnect: never a partial body as if it were complete.

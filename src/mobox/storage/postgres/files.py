@@ -50,7 +50,7 @@ class PostgresBlobs:
 class PostgresFileIndex:
     """Which files there are, and which chats name them.
 
-    Whoever deletes a file or names it locks its row first, and looks at references afterwards.
+    A transaction that deletes or names a file locks its row first, and then reads references.
     """
 
     def __init__(self, sessions: Sessions) -> None:
