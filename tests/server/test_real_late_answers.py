@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from server.ag_ui_clients import COPILOTKIT, NEWEST, OLDER, AGUIFrontend
-from server.chat_clients import Frontend, Report
+from server.chat_clients import Frontend, Report, on_wire
 from server.live_server import LiveServer
 from server.scripted_agent import Gate, Step, emit, prompt, text
 from server.socket_clients import SocketClients
@@ -60,9 +60,10 @@ def test_second_page_reads_on_while_the_run_goes_on(
     first = frontend.open(chat_id, auto=OFFICIAL)
     asked = first.send(prompt(*BEFORE, approval))
     second = frontend.open(chat_id, auto=OFFICIAL, messages=asked.messages)
-    first.begin("addToolApprovalResponse", {"id": REQUEST, "approved": True})
+    asked_id = on_wire(asked.messages[-1], REQUEST)
+    first.begin("addToolApprovalResponse", {"id": asked_id, "approved": True})
     gate.wait()
-    second.begin("addToolApprovalResponse", {"id": REQUEST, "approved": False})
+    second.begin("addToolApprovalResponse", {"id": asked_id, "approved": False})
     second.read(2)
     gate.open()
     assert_deleted(first.settle())
