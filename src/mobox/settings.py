@@ -228,6 +228,13 @@ class Settings(Struct, frozen=True, kw_only=True):
         tuple[str, ...],
         Setting("origins allowed to send cross-origin requests (CORS), a,b", _origins),
     ] = ()
+    static_tools: Annotated[
+        str,
+        Setting(
+            "AI SDK: tools with static parts (`tool-x`): page (those the page runs), all or none",
+            _one_of("page", "all", "none"),
+        ),
+    ] = "page"
     max_body: Annotated[int, Setting("maximum size of a request body in bytes", _count)] = 8 << 20
     max_runs: Annotated[int, Setting("maximum number of concurrent runs", _count)] = 200
     max_runs_per_owner: Annotated[

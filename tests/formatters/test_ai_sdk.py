@@ -47,9 +47,9 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.formatters.ai_sdk import AISDKFormatter
+from mobox.formatters.ai_sdk import AISDKFormatter, profile_for
 from support.ai_sdk_client import AiSdkClients
-from support.grammar_ai_sdk import DONE, PROFILES, check_ai_sdk, chunks_of
+from support.grammar_ai_sdk import DONE, PROFILES, VARIANTS, check_ai_sdk, chunks_of
 from support.strategies import log_of, logs, numbered
 
 Chunk = dict[str, Any]
@@ -168,7 +168,7 @@ def check_reading(clients: AiSdkClients, client: str, profile: str, log: list[Lo
     if profile == "v7" and any(isinstance(entry.event, Retract) for entry in log):
         return  # reset-step takes back what was said
     assert "".join(part["text"] for part in parts if part["type"] == "text") == text_of(log)
-    calls = [part["toolCallId"] for part in parts if part["type"] == "dynamic-tool"]
+    calls = [part["toolCallId"] for part in parts if "toolCallId" in part]
     starts = [entry.event for entry in log if isinstance(entry.event, ToolUseStart)]
     assert calls == [f"msg_1:{start.id}" for start in starts]
 
@@ -222,7 +222,7 @@ def test_every_event_type_has_a_writer() -> None:
 
 
 def test_an_unknown_profile_is_refused_and_the_known_are_listed() -> None:
-    with pytest.raises(UnknownProfile, match="unknown profile 'v1'; known: v5, v6"):
+    with pytest.raises(UnknownProfile, match=r"unknown profile 'v1'; known: .*v5, .*v6"):
         AISDKFormatter("msg_1", "v1")
 
 
@@ -821,6 +821,44 @@ def test_a_tool_of_the_provider_is_marked_on_every_chunk() -> None:
     assert [chunk.get("providerExecuted") for chunk in chunks] == [True, True, True]
 
 
+@pytest.mark.parametrize(
+    ("profile", "frontend", "dynamic"),
+    [
+        ("v7", True, None),
+        ("v7", False, True),
+        ("v7-static", False, None),
+        ("v7-dynamic", True, True),
+    ],
+)
+def test_every_chunk_of_a_call_is_static_or_dynamic(
+    profile: str, frontend: bool, dynamic: bool | None
+) -> None:
+    start = replace(CALL, frontend=frontend)
+    log = numbered(log_of([start, ENDED, ToolResult(id="c", output=1), Done(reason="stop")]))
+    documents = response_to(log, profile)
+    check_ai_sdk(documents, profile)
+    calls = [c for c in chunks_of(documents) if c["type"].startswith("tool-")]
+    assert [chunk.get("dynamic") for chunk in calls] == [dynamic] * 3
+
+
+@pytest.mark.parametrize(
+    ("requested", "setting", "served"),
+    [
+        (None, "page", "v6"),
+        (None, "all", "v6-static"),
+        ("v7", "page", "v7"),
+        ("v7", "all", "v7-static"),
+        ("v7", "none", "v7-dynamic"),
+        ("v7-static", "none", "v7-static"),
+        ("document", "all", "document"),
+    ],
+)
+def test_setting_is_what_the_name_of_a_version_means(
+    requested: str | None, setting: str, served: str
+) -> None:
+    assert profile_for(requested, setting) == served
+
+
 # Requests
 
 
@@ -1215,4 +1253,5 @@ def test_the_grammar_refuses(stream: list[Chunk | bytes], complaint: str) -> Non
 
 
 def test_the_grammar_knows_every_profile_that_we_write() -> None:
-    assert set(AISDKFormatter.PROFILES) <= set(PROFILES)
+    names = {name + variant for name in PROFILES for variant in VARIANTS}
+    assert set(AISDKFormatter.PROFILES) <= names

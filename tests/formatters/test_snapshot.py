@@ -1,5 +1,6 @@
 """A stored message as the client would have it, had it read the stream."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from formatters.test_law import CLIENTS, comparable, without_last_step
+from formatters.test_law import CLIENTS, client_of, comparable, without_last_step
 from mobox.errors import UnknownProfile
 from mobox.events import (
     Custom,
@@ -51,6 +52,7 @@ from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ai_sdk import ui_message
 from mobox.formatters.ai_sdk.parts import INVALID_INPUT
 from support.ai_sdk_client import AiSdkClients, as_in_javascript
+from support.recordings import each_recording, timed_log
 from support.strategies import (
     ONE_ID_FOR_TWO_BLOCKS,
     THOUGHT_AFTER_NOTHING,
@@ -78,7 +80,7 @@ def shown(parts: list[UIPart], profile: str) -> list[UIPart]:
 
 def assert_law(ai_sdk: AiSdkClients, log: list[LogEntry], profile: str) -> None:
     formatter = get_formatter("ai-sdk", "msg_1", profile)
-    reading = ai_sdk.read_chunks(CLIENTS[profile], format_all(formatter, log))
+    reading = ai_sdk.read_chunks(client_of(profile), format_all(formatter, log))
     assert reading.error is None
     client = reading.message["parts"] if reading.message is not None else []
     stored = ui_message(build_message(log, "msg_1"), profile)
@@ -106,6 +108,14 @@ def test_any_message_is_reloaded_as_it_was_streamed(
     assert_law_at(ai_sdk, log, profile, cuts)
 
 
+@pytest.mark.parametrize("profile", [f"{name}-static" for name in CLIENTS])
+@each_recording
+def test_a_message_of_static_tools_is_reloaded_as_it_was_streamed(
+    ai_sdk: AiSdkClients, recording: Path, profile: str
+) -> None:
+    assert_law(ai_sdk, timed_log(recording), profile)
+
+
 def few(event_class: Any, **fields: Any) -> st.SearchStrategy[StreamEvent]:
     return st.builds(event_class, **{name: st.sampled_from(f) for name, f in fields.items()})
 
@@ -113,7 +123,7 @@ def few(event_class: Any, **fields: Any) -> st.SearchStrategy[StreamEvent]:
 calls, blocks = ["t", "u"], ["x", "y"]
 statuses: list[Outcome] = ["ok", "error", "denied", "interrupted", "unknown"]
 MEDDLED = st.one_of(
-    few(ToolUseStart, id=calls, name=["ls"], scope=[(), ("a",)]),
+    few(ToolUseStart, id=calls, name=["ls"], scope=[(), ("a",)], frontend=[False, True]),
     few(ToolUseDelta, id=calls, delta=["", "{", "1"]),
     few(ToolUseEnd, id=calls, input=[None, {"a": 1}], invalid=[None, None, "{"]),
     few(ToolResult, id=calls, output=[None, "x"], status=statuses, partial=[True, False]),
@@ -401,7 +411,7 @@ def test_a_message_of_columns_is_what_the_columns_of_one_with_parts_are() -> Non
 
 @pytest.mark.parametrize("profile", ["v4", "document", ""])
 def test_an_unknown_profile_is_refused_and_the_known_are_listed(profile: str) -> None:
-    with pytest.raises(UnknownProfile, match="known: v5, v6, v7"):
+    with pytest.raises(UnknownProfile, match=r"known: .*v5, .*v6, .*v7"):
         ui_message(Message(id="m", parts=[]), profile)
 
 
@@ -467,6 +477,34 @@ CALLS: list[tuple[str, list[StreamEvent], UIPart]] = [
 def test_a_call(profile: str, events: list[StreamEvent], told: UIPart) -> None:
     start = ToolUseStart(id="t", name="ls")
     assert tool_of(start, *events, profile=profile) == NAMED | told
+
+
+STATIC: dict[str, tuple[bool, bool]] = {
+    "v6": (True, False),
+    "v6-static": (True, True),
+    "v6-dynamic": (False, False),
+}
+"""By profile, whether a tool that the page runs has a static part, and whether another has."""
+
+
+@pytest.mark.parametrize("profile", STATIC)
+def test_profile_decides_which_tools_are_static(profile: str) -> None:
+    for frontend, is_static in zip((True, False), STATIC[profile], strict=True):
+        start = ToolUseStart(id="t", name="ls", frontend=frontend)
+        [part] = stored(start, INPUT, profile=profile)["parts"]
+        kind = {"type": "tool-ls"} if is_static else {"type": "dynamic-tool", "toolName": "ls"}
+        given = {"toolCallId": "msg_1:t", "state": "input-available", "input": {"a": 1}}
+        assert part == kind | given
+
+
+@pytest.mark.parametrize(
+    ("profile", "key"), [("v5", "rawInput"), ("v6", "rawInput"), ("v7", "input")]
+)
+def test_broken_input_of_a_static_tool_is_where_the_client_keeps_it(profile: str, key: str) -> None:
+    start = ToolUseStart(id="t", name="ls", frontend=True)
+    [part] = stored(start, ToolUseEnd(id="t", invalid="{"), profile=profile)["parts"]
+    assert part["state"] == "output-error"
+    assert {name: part[name] for name in part if name.lower().endswith("input")} == {key: "{"}
 
 
 def test_hosted_tool_is_marked_as_hosted() -> None:

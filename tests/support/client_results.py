@@ -85,7 +85,7 @@ def by_ai_sdk(parts: Parts) -> ClientResult:
     tools = [
         part
         for part in parts
-        if part["type"] == "dynamic-tool"
+        if "toolCallId" in part
         and part["toolCallId"] not in hidden
         and part["state"] != "input-streaming"  # where a run waits: the contract tells whole ones
     ]
@@ -94,7 +94,7 @@ def by_ai_sdk(parts: Parts) -> ClientResult:
         [text for text in texts if text],
         {
             own(part["toolCallId"]): (
-                part["toolName"],
+                part.get("toolName", part["type"].removeprefix("tool-")),
                 an_object(part.get("input", part.get("rawInput"))),
             )
             for part in tools

@@ -143,6 +143,8 @@ V7 = V6 | {
 }
 
 PROFILES = {"v5": V5, "v6": V6, "v7": V7}
+VARIANTS = {"": (True, False), "-static": (False,), "-dynamic": (True,)}
+"""What `dynamic` may be, by the end of a profile's name."""
 
 AFTER: dict[str, tuple[str, ...]] = {
     "nothing": ("start",),
@@ -168,7 +170,9 @@ class Stream:
     """How far a response has been read."""
 
     def __init__(self, profile: str, continues: Collection[str]) -> None:
-        self.shapes = PROFILES[profile]
+        version = profile.removesuffix("-static").removesuffix("-dynamic")
+        self.shapes = PROFILES[version]
+        self.dynamic = VARIANTS[profile.removeprefix(version)]
         self.json = json.JSONDecoder(parse_constant=self.no_number, object_pairs_hook=self.object)
         self.state = "nothing"
         self.message = ""
@@ -296,6 +300,8 @@ class Stream:
         is_own = chunk["toolCallId"].startswith(f"{self.message}:")
         self.rule(is_own, "the id of a call begins with the id of its message")
         self.rule(chunk["toolCallId"] not in self.calls, "this call has started before")
+        kind = chunk.get("dynamic", False)
+        self.rule(kind in self.dynamic, f"dynamic is {kind} in another profile")
         self.calls[chunk["toolCallId"]] = Call(chunk, self.step)
 
     def add_input(self, chunk: Chunk) -> None:

@@ -69,6 +69,7 @@ class ToolPart(Part):
     name: str
     kind: str = "function"
     server: bool = False
+    frontend: bool = False
     display: str | None = None
     scope: tuple[str, ...] = ()
     input: JSON = None

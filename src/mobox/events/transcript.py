@@ -264,6 +264,7 @@ class Transcript:
             name=event.name,
             kind=event.kind,
             server=event.server,
+            frontend=event.frontend,
             display=event.display,
             scope=event.scope,
             provider=event.provider,

@@ -19,11 +19,11 @@ from mobox.server.actions import AnswerBody, StopBody, latest_run, run_of_chat
 from mobox.server.auth.authentication import authenticator_of
 from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream, frames
+from mobox.server.formats import AI_SDK, served_format
 from mobox.server.services import Services, json_response, read_as, read_json
 from mobox.settings import now_ms
 from mobox.storage.log import Run
 
-PROTOCOL: Final = "ai-sdk"
 JUST_ENDED: Final = 30_000
 """Milliseconds for which an ended run is still replayed by a request for the active one: it may
 have ended between the page's two requests, for the history and for the stream."""
@@ -33,7 +33,7 @@ async def post_message(request: Request, services: Services) -> ASGIApp:
     """A message, an edit, a retry or an answer; the response streams the agent's output."""
     owner = owner_of(request)
     wanted = read_request(await read_json(request), request.headers.get("idempotency-key"))
-    profile = requested_profile(request)
+    profile = requested_profile(request, services)
     continued = await authenticator_of(request).rate_limit.submit(
         owner, wanted, lambda: services.actions.submit(owner, wanted)
     )
@@ -43,7 +43,7 @@ async def post_message(request: Request, services: Services) -> ASGIApp:
 async def resume_stream(request: Request, services: Services) -> ASGIApp:
     """The message of the active run, from its start; 204 if there is none."""
     owner, chat_id = owner_of(request), request.path_params["chat_id"]
-    profile = requested_profile(request)
+    profile = requested_profile(request, services)
     run_id = request.query_params.get("run")
     if run_id is not None:
         run = await run_of_chat(services.storage, owner, chat_id, run_id)
@@ -70,12 +70,12 @@ async def answer_run(request: Request, services: Services) -> Response:
     return json_response(await services.actions.answer(owner, chat_id, body), 202)
 
 
-def requested_profile(request: Request) -> str | None:
+def requested_profile(request: Request, services: Services) -> str | None:
     """The requested profile, if any; an unknown one raises `UnknownProfile`."""
     profile = request.query_params.get("profile")
     if profile is not None:
-        get_formatter(PROTOCOL, "", profile)
-    return profile
+        get_formatter(AI_SDK, "", profile)
+    return served_format(services.settings, AI_SDK, profile).profile
 
 
 def _is_streamed(run: Run, profile: str | None, is_strict: bool) -> bool:
@@ -87,5 +87,5 @@ def _is_streamed(run: Run, profile: str | None, is_strict: bool) -> bool:
 
 
 def _stream(services: Services, run: Run, profile: str | None, after: int = 0) -> EventStream:
-    batches = frames(services.storage, run.id, get_formatter(PROTOCOL, run.id, profile), after)
+    batches = frames(services.storage, run.id, get_formatter(AI_SDK, run.id, profile), after)
     return EventStream(batches, services.heartbeats, {**HEADERS, "x-mobox-run": run.id})

@@ -126,7 +126,7 @@ async def open_services(
         heartbeats = Heartbeats()
         heartbeats.start()
         actions, index = ChatActions(storage, process.supervisor), SessionIndex(storage)
-        sessions = Sessions(storage, actions, index, metrics)
+        sessions = Sessions(settings, storage, actions, index, metrics)
         sockets = Sockets(sessions, max_bytes=settings.max_body, peers=peers)
         metrics.gauge(
             "mobox_streams", "Open event streams (SSE responses).", lambda: heartbeats.open_streams

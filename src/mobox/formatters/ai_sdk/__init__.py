@@ -58,6 +58,7 @@ from mobox.formatters.ai_sdk.chunks import (
     encode,
     file_chunk,
     message_metadata,
+    profile_for,
     reasoning_about,
     retract_chunk,
     source_chunk,
@@ -85,6 +86,7 @@ __all__ = [
     "AISDKFormatter",
     "DocumentFormatter",
     "ai_sdk",
+    "profile_for",
     "ui_message",
     "ui_user_message",
 ]
@@ -357,7 +359,7 @@ def _metadata_chunk(metadata: dict[str, JSON]) -> bytes:
 HEADERS: Final = {"x-vercel-ai-ui-message-stream": "v1"}
 """Headers of a response, beside those of SSE."""
 
-REPLAYS_FINISHED: Final = {None, *PROFILES} - {"v5"}
+REPLAYS_FINISHED: Final = {None, *PROFILES} - {"v5", "v5-static", "v5-dynamic"}
 """Profiles whose clients recognize a message that is replayed after its end."""
 
 

@@ -293,6 +293,15 @@ class Profile(NamedTuple):
     """There are reset-step chunks, which retract everything since start-step."""
     early_tool_metadata: bool = False
     """tool-input-start may carry metadata."""
+    raw_input: bool = True
+    """The client keeps the broken input of a static part apart, as `rawInput`."""
+    static_tools: str = "page"
+    """Whose calls are static parts, `tool-<name>`: those of tools that the page runs, of all tools,
+    or of none. The others are `dynamic-tool` parts."""
+
+    def is_static(self, frontend: bool) -> bool:
+        """Whether a call is a static part; `frontend` if the page runs it."""
+        return self.static_tools == "all" or (frontend and self.static_tools == "page")
 
 
 _REASONS: dict[DoneReason, str] = {
@@ -311,7 +320,7 @@ _REASONS: dict[DoneReason, str] = {
 
 DEFAULT: Final = "v6"
 
-PROFILES: Final[dict[str, Profile]] = {
+_CLIENTS: Final[dict[str, Profile]] = {
     "v6": Profile(_REASONS),
     "v5": Profile(
         None, abort_reason=False, approvals=False, file_metadata=False, error_metadata=False
@@ -321,6 +330,22 @@ PROFILES: Final[dict[str, Profile]] = {
         answers=True,
         resets=True,
         early_tool_metadata=True,
+        raw_input=False,
     ),
 }
-"""By name, the default first. v5 is read by 5.0.60 and later, v6 by 6.0.37 and later and by 7."""
+"""By version. v5 is read by 5.0.60 and later, v6 by 6.0.37 and later and by 7."""
+
+_SUFFIXES: Final = {"page": "", "all": "-static", "none": "-dynamic"}
+
+PROFILES: Final[dict[str, Profile]] = {
+    name + suffix: profile._replace(static_tools=which)
+    for which, suffix in _SUFFIXES.items()
+    for name, profile in _CLIENTS.items()
+}
+"""By name, the default first: each version, then with all tools static, then with none."""
+
+
+def profile_for(requested: str | None, static_tools: str) -> str | None:
+    """The profile for a request, where `static_tools` is what a version's name alone means."""
+    name = requested or DEFAULT
+    return name + _SUFFIXES[static_tools] if name in _CLIENTS else requested

@@ -114,11 +114,13 @@ class _Call:
 
     __slots__ = ("answered", "common", "invalid", "metadata", "name", "prefix", "waits")
 
-    def __init__(self, start: ToolUseStart, ids: WireIds) -> None:
+    def __init__(self, start: ToolUseStart, ids: WireIds, profile: Profile) -> None:
         self.name = start.name
         wire = ids.start(start.id)
-        # `dynamic` must be the same on every chunk: else the client makes two parts of one call.
-        self.common: dict[str, JSON] = {"toolCallId": wire, "dynamic": True}
+        self.common: dict[str, JSON] = {"toolCallId": wire}
+        # It must be the same on every chunk: else the client makes two parts of one call.
+        if not profile.is_static(start.frontend):
+            self.common["dynamic"] = True
         if start.server:
             self.common["providerExecuted"] = True
         self.metadata = tool_metadata(start.kind, start.display, ids.all_of(start.scope))
@@ -179,7 +181,7 @@ class Tools:
                 self._forgotten.add(name)
 
     def start(self, event: ToolUseStart) -> Chunks:
-        call = self._calls[event.id] = _Call(event, self._ids)
+        call = self._calls[event.id] = _Call(event, self._ids, self._profile)
         self._streaming.add(event.id)
         early = call.metadata if self._profile.early_tool_metadata else None
         start = chunk("tool-input-start", toolName=call.name, providerMetadata=early, **call.common)

@@ -192,13 +192,16 @@ class _Snapshot:
         return [{"id": part.id, **_reasoning(part.text, about, provider, state)}]
 
     def _tool(self, part: ToolPart) -> list[UIPart]:
+        is_static = self._profile.is_static(part.frontend)
         ui = {
-            "type": "dynamic-tool",
+            "type": f"tool-{part.name}" if is_static else "dynamic-tool",
             "toolCallId": self._ids.of(part.id),
-            "toolName": part.name,
+            "toolName": None if is_static else part.name,
             "providerExecuted": part.server or None,
         }
         state, fields = self._tool_state(part)
+        if is_static and part.invalid and self._profile.raw_input:
+            fields["rawInput"] = fields.pop("input")
         if part.id in self._answers:
             fields["approval"] = self._answers[part.id]
         return [without_none(ui) | {"state": state} | fields | self._tool_metadata(part)]

@@ -30,6 +30,7 @@ from mobox.server.auth.authentication import authenticator_of, with_key
 from mobox.server.auth.connections import OpenConnection
 from mobox.server.auth.principal import principal_of
 from mobox.server.errors import OUR_FAULT, explain, explain_status
+from mobox.server.formats import served_format
 from mobox.server.metrics import Registry
 from mobox.server.session_index import Format, SessionIndex
 from mobox.server.socketio.messages import Answering, Join, Joined, Leave, Stop, Waiting, body_of
@@ -40,6 +41,7 @@ from mobox.server.socketio.reader import (
     SessionBatch,
     SessionReader,
 )
+from mobox.settings import Settings
 from mobox.storage import Storage
 from mobox.storage.log import Run
 from mobox.supervisor.input_requests import input_requests_of
@@ -59,8 +61,14 @@ class Sessions:
     """Handles all sockets of a server."""
 
     def __init__(
-        self, storage: Storage, actions: ChatActions, index: SessionIndex, metrics: Registry
+        self,
+        settings: Settings,
+        storage: Storage,
+        actions: ChatActions,
+        index: SessionIndex,
+        metrics: Registry,
     ) -> None:
+        self._settings = settings
         self._storage = storage
         self._actions = actions
         self._index = index
@@ -149,7 +157,7 @@ class Sessions:
     async def _join(self, socket: Socket, owner: str, payload: JSON) -> Joined:
         join = convert("", payload, Join)
         self._check_limit(socket, join.session_id)
-        session = Session(owner, join.session_id, _format(join))
+        session = Session(owner, join.session_id, _format(join, self._settings))
         is_indexed = session.format.protocol == AGENT_EVENTS
         open_reader = self._open_indexed if is_indexed else self._open_framed
         reader, active = await open_reader(session, join)
@@ -226,13 +234,13 @@ class Sessions:
     """By event: the scope that a key needs, and the handler."""
 
 
-def _format(join: Join) -> Format:
+def _format(join: Join, settings: Settings) -> Format:
     """The requested format; raises `UnknownProtocol` or `UnknownProfile`."""
     name = join.format or AGENT_EVENTS
     known = profiles_of(name)
     if join.profile is not None and join.profile not in known:
         raise UnknownProfile(join.profile, known)
-    return Format(name, join.profile)
+    return served_format(settings, name, join.profile)
 
 
 class Subscription:
