@@ -49,6 +49,7 @@ from mobox.events import (
 )
 from mobox.formatters.ai_sdk import AISDKFormatter, profile_for
 from support.ai_sdk_client import AiSdkClients
+from support.client_results import is_call
 from support.grammar_ai_sdk import DONE, PROFILES, VARIANTS, check_ai_sdk, chunks_of
 from support.strategies import log_of, logs, numbered
 
@@ -75,11 +76,11 @@ def without_times(log: Sequence[LogEntry]) -> list[LogEntry]:
     return [replace(entry, ts=None) for entry in log]
 
 
-def told(*events: StreamEvent, times: bool = False) -> list[Chunk]:
+def told(*events: StreamEvent, times: bool = False, profile: str = "v6") -> list[Chunk]:
     """The chunks of a run that says `events`, between start and the end of the stream."""
     log = numbered(log_of([*events, Done(reason="stop")]))
-    documents = response_to(log if times else without_times(log))
-    check_ai_sdk(documents)
+    documents = response_to(log if times else without_times(log), profile)
+    check_ai_sdk(documents, profile)
     return chunks_of(documents)[1:-1]
 
 
@@ -168,7 +169,7 @@ def check_reading(clients: AiSdkClients, client: str, profile: str, log: list[Lo
     if profile == "v7" and any(isinstance(entry.event, Retract) for entry in log):
         return  # reset-step takes back what was said
     assert "".join(part["text"] for part in parts if part["type"] == "text") == text_of(log)
-    calls = [part["toolCallId"] for part in parts if "toolCallId" in part]
+    calls = [part["toolCallId"] for part in parts if is_call(part)]
     starts = [entry.event for entry in log if isinstance(entry.event, ToolUseStart)]
     assert calls == [f"msg_1:{start.id}" for start in starts]
 
@@ -405,11 +406,26 @@ STEPS: list[tuple[str, list[StreamEvent], list[str]]] = [
             "start-step",
             "tool-input-start",
             "tool-input-available",
-            "data-input",
-            "data-input",
             "finish-step",
             "start-step",
             "tool-output-available",
+            "finish-step",
+        ],
+    ),
+    (
+        "and so does the answer to a question",
+        [
+            StepStart(id="t1"),
+            InputRequest(id="q", kind="question"),
+            Paused(request_ids=("q",)),
+            InputResponse(id="q", decision="answered", value=1),
+        ],
+        [
+            "start-step",
+            "tool-input-available",
+            "tool-output-available",
+            "finish-step",
+            "start-step",
             "finish-step",
         ],
     ),
@@ -914,9 +930,29 @@ REQUESTS: list[tuple[str, list[StreamEvent]]] = [
 
 
 @pytest.mark.parametrize("events", [row[1] for row in REQUESTS], ids=[row[0] for row in REQUESTS])
-def test_other_requests_are_data_that_is_replaced_by_the_answer(events: list[StreamEvent]) -> None:
+@pytest.mark.parametrize("profile", ["v5", "v6", "v7"])
+def test_other_requests_are_calls_that_the_answer_ends(
+    profile: str, events: list[StreamEvent]
+) -> None:
     answer = InputResponse(id="ask", decision="answered", value="a")
-    first, last = of_type("data-input", told(*events, answer))
+    chunks = told(*events, answer, profile=profile)
+    assert of_type("data-input", chunks) == []
+    asked, ended = (c for c in chunks if c.get("toolCallId") == "msg_1:@ask:ask")
+    assert (asked["type"], asked["toolName"]) == ("tool-input-available", "ask_user")
+    assert asked["input"].items() >= {"prompt": "Why?", "options": ["a"]}.items()
+    assert ended == {
+        "type": "tool-output-available",
+        "toolCallId": "msg_1:@ask:ask",
+        "output": "a",
+    }
+
+
+@pytest.mark.parametrize("events", [row[1] for row in REQUESTS], ids=[row[0] for row in REQUESTS])
+def test_other_requests_of_our_page_are_data_that_is_replaced_by_the_answer(
+    events: list[StreamEvent],
+) -> None:
+    answer = InputResponse(id="ask", decision="answered", value="a")
+    first, last = of_type("data-input", told(*events, answer, profile="page"))
     assert first["id"] == last["id"] == "msg_1:ask"
     assert first["data"]["prompt"] == "Why?"
     assert first["data"]["options"] == ["a"]
@@ -1049,7 +1085,8 @@ def test_retracted_blocks_are_named_all_that_have_been_so_far() -> None:
 def test_an_application_cannot_take_a_name_of_ours() -> None:
     ours = told(S, TodoCreate(items=PLAN), Usage(id="u"), Text(id="a"), Retract(blocks=("a",)))
     ours += told(SubagentStart(id="c", agent="bee"), StepStart(id="s", kind="task"))
-    ours += told(State(mode="patch", value=1), File(media_type="a/b"), InputRequest(id="ask"))
+    ours += told(State(mode="patch", value=1), File(media_type="a/b"))
+    ours += told(InputRequest(id="ask"), profile="page")
     names = {chunk["type"].removeprefix("data-") for chunk in ours if "data" in chunk}
     assert len(names) == 9
     for name in names:

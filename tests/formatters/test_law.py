@@ -15,7 +15,8 @@ from mobox.formatters.ai_sdk.snapshot import ui_message
 from support.ai_sdk_client import AiSdkClients
 from support.recordings import each_recording, timed_log
 
-CLIENTS = {"v5": "ai-v5", "v6": "ai-v6", "v7": "ai"}
+CLIENTS = {"v5": "ai-v5", "v6": "ai-v6", "v7": "ai", "page": "ai"}
+VERSIONS = ("v5", "v6", "v7")
 
 
 def client_of(profile: str) -> str:
@@ -34,7 +35,7 @@ def comparable(parts: list[UIPart], profile: str) -> list[UIPart]:
 def _comparable(part: UIPart, profile: str) -> UIPart:
     left_out = {"id"} if part["type"] == "reasoning" else set()
     if part["type"] == "dynamic-tool" or part["type"].startswith("tool-"):
-        left_out |= {"approval"} if not profile.startswith("v7") else set()
+        left_out |= {"approval"} if client_of(profile) != "ai" else set()
         left_out |= {"input"} if part["state"] == "input-streaming" else {"rawInput"}
     return {name: value for name, value in part.items() if name not in left_out}
 

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from formatters.test_law import CLIENTS, client_of, comparable, without_last_step
+from formatters.test_law import CLIENTS, VERSIONS, client_of, comparable, without_last_step
 from mobox.errors import UnknownProfile
 from mobox.events import (
     Custom,
@@ -108,7 +108,7 @@ def test_any_message_is_reloaded_as_it_was_streamed(
     assert_law_at(ai_sdk, log, profile, cuts)
 
 
-@pytest.mark.parametrize("profile", [f"{name}-static" for name in CLIENTS])
+@pytest.mark.parametrize("profile", [f"{name}-static" for name in VERSIONS])
 @each_recording
 def test_a_message_of_static_tools_is_reloaded_as_it_was_streamed(
     ai_sdk: AiSdkClients, recording: Path, profile: str
@@ -128,7 +128,7 @@ MEDDLED = st.one_of(
     few(ToolUseEnd, id=calls, input=[None, {"a": 1}], invalid=[None, None, "{"]),
     few(ToolResult, id=calls, output=[None, "x"], status=statuses, partial=[True, False]),
     few(InputRequest, id=["r", "q"], tool_call_id=calls),
-    few(InputRequest, id=["p", "q"], tool_call_id=calls, kind=["question"]),
+    few(InputRequest, id=["p", "q"], tool_call_id=calls, kind=["question", "tool"]),
     few(
         InputResponse,
         id=["r", "q", "p"],
@@ -576,26 +576,80 @@ def test_version_6_shows_only_the_result(events: list[StreamEvent], state: str) 
     assert "data-input" not in kinds
 
 
-@pytest.mark.parametrize("events", [[ASKED], [ASKED, APPROVED]])
-def test_version_5_shows_a_request_as_data(events: list[StreamEvent]) -> None:
-    parts = stored(*CALLED, *events, profile="v5")["parts"]
-    [asked] = [part for part in parts if part["type"] == "data-input"]
-    answered = {"answered": {"decision": "approved"}} if APPROVED in events else {}
-    assert asked == {
+# Requests that no other part shows
+
+TEA = InputResponse(id="r", decision="answered", value="tea")
+
+
+def ask_of(*events: StreamEvent, profile: str = "v6") -> list[UIPart]:
+    """The calls of `ask_user`, and that nothing else shows the request."""
+    parts = stored(*events, profile=profile)["parts"]
+    assert "data-input" not in [part["type"] for part in parts]
+    return [part for part in parts if part["type"] == "tool-ask_user"]
+
+
+@pytest.mark.parametrize("profile", VERSIONS)
+def test_a_question_is_a_call_that_any_client_can_answer(profile: str) -> None:
+    called = {"type": "tool-ask_user", "toolCallId": "msg_1:@ask:r", "input": {"kind": "question"}}
+    assert ask_of(QUESTION, profile=profile) == [{**called, "state": "input-available"}]
+    answered = {**called, "state": "output-available", "output": "tea"}
+    assert ask_of(QUESTION, TEA, profile=profile) == [answered]
+
+
+def test_a_question_is_data_for_our_page() -> None:
+    assert stored(QUESTION, TEA, profile="page")["parts"][0] == {
         "type": "data-input",
         "id": "msg_1:r",
-        "data": {"kind": "approval", "toolCallId": "msg_1:t", **answered},
+        "data": {"kind": "question", "answered": {"decision": "answered", "value": "tea"}},
     }
 
 
-def test_a_question_is_data_everywhere() -> None:
-    answer = InputResponse(id="r", decision="answered", value="tea")
-    for profile in CLIENTS:
-        assert stored(QUESTION, answer, profile=profile)["parts"][0] == {
-            "type": "data-input",
-            "id": "msg_1:r",
-            "data": {"kind": "question", "answered": {"decision": "answered", "value": "tea"}},
-        }
+def test_version_5_asks_for_an_approval() -> None:
+    [asked] = ask_of(*CALLED, ASKED, APPROVED, profile="v5")
+    assert asked["input"] == {"kind": "approval", "toolCallId": "msg_1:t"}
+    assert asked["output"] == {"approved": True}
+
+
+@pytest.mark.parametrize("profile", VERSIONS)
+def test_a_tool_of_the_page_is_shown_by_its_call(profile: str) -> None:
+    request = InputRequest(id="r", kind="tool", tool_call_id="t")
+    assert ask_of(*CALLED, request, profile=profile) == []
+    of_no_call = InputRequest(id="r", kind="tool")
+    assert len(ask_of(*CALLED, of_no_call, profile=profile)) == 1
+
+
+@pytest.mark.parametrize("profile", VERSIONS)
+def test_a_question_that_is_asked_again_is_another_call(profile: str) -> None:
+    first, second = ask_of(QUESTION, TEA, QUESTION, profile=profile)
+    assert (first["toolCallId"], first["output"]) == ("msg_1:@ask:r", "tea")
+    assert (second["toolCallId"], second["state"]) == ("msg_1:@ask2:r", "input-available")
+    first, second = ask_of(QUESTION, QUESTION, TEA, profile=profile)
+    assert (first["state"], first["errorText"]) == ("output-error", "The request was made again.")
+    assert (second["state"], second["output"]) == ("output-available", "tea")
+
+
+ENDS: list[tuple[InputRequest, InputResponse, UIPart]] = [
+    (QUESTION, APPROVED, {"output": {"approved": True}}),
+    (QUESTION, DENIED, {"errorText": "The request was denied."}),
+    (QUESTION, replace(DENIED, reason="No time."), {"errorText": "No time."}),
+    (QUESTION, CANCELLED, {"errorText": "The request was cancelled."}),
+    (InputRequest(id="r"), APPROVED, {"output": {"approved": True}}),
+    (
+        InputRequest(id="r"),
+        replace(DENIED, reason="Mine."),
+        {"output": {"approved": False, "reason": "Mine."}},
+    ),
+    (InputRequest(id="r"), EDITED, {"output": {"approved": True, "input": {"path": "b"}}}),
+    (InputRequest(id="r"), CANCELLED, {"errorText": "The request was cancelled."}),
+]
+
+
+@pytest.mark.parametrize(("request_", "response", "result"), ENDS)
+def test_answer_is_the_result_of_the_call(
+    request_: InputRequest, response: InputResponse, result: UIPart
+) -> None:
+    [part] = ask_of(request_, response)
+    assert {name: part[name] for name in part if name in ("output", "errorText")} == result
 
 
 # What would harm a browser

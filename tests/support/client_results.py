@@ -74,6 +74,11 @@ def hidden_in(parts: Parts) -> set[str]:
     return {name for names in lists for name in names}
 
 
+def is_call(part: dict[str, Any]) -> bool:
+    """Whether it is a call of the agent: a question to a person looks like one."""
+    return "toolCallId" in part and part["type"] != "tool-ask_user"
+
+
 def by_ai_sdk(parts: Parts) -> ClientResult:
     """A UIMessage."""
     hidden = hidden_in(parts)
@@ -85,7 +90,7 @@ def by_ai_sdk(parts: Parts) -> ClientResult:
     tools = [
         part
         for part in parts
-        if "toolCallId" in part
+        if is_call(part)
         and part["toolCallId"] not in hidden
         and part["state"] != "input-streaming"  # where a run waits: the contract tells whole ones
     ]

@@ -136,8 +136,8 @@ class RequestPart(Part):
     response: InputResponse | None = None
     approval: bool = False
     """It is the approval of a pending call."""
-    again: bool = False
-    """The same request was made before, not for a call: this one replaces it."""
+    replaced: bool = False
+    """It was made again, under the same id, before it was answered."""
 
     @property
     def has_part(self) -> bool:

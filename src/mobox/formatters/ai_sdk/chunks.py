@@ -175,19 +175,25 @@ def subagent_chunk(start: SubagentStart, ids: WireIds, end: SubagentEnd | None =
     return data("subagent", without_none(about) | scope(start, ids), ids.of(start.id))
 
 
-def request_chunk(
-    input_request: InputRequest, ids: WireIds, response: InputResponse | None = None
-) -> bytes:
-    """An input request and its answer."""
-    call = input_request.tool_call_id
+def request_about(request: InputRequest, ids: WireIds) -> dict[str, JSON]:
+    """An input request, as the data of its part or the input of its call."""
+    call = request.tool_call_id
     about = {
-        "kind": input_request.kind,
+        "kind": request.kind,
         "toolCallId": ids.of(call) if call else None,
-        "prompt": input_request.prompt,
-        "schema": input_request.schema,
-        "options": input_request.options,
-        "allowed": list(input_request.allowed) or None,
+        "prompt": request.prompt,
+        "schema": request.schema,
+        "options": request.options,
+        "allowed": list(request.allowed) or None,
     }
+    return without_none(about)
+
+
+def request_chunk(
+    request: InputRequest, ids: WireIds, response: InputResponse | None = None
+) -> bytes:
+    """An input request and its answer, as data."""
+    about = request_about(request, ids)
     if response is not None:
         answer = {
             "decision": response.decision,
@@ -195,7 +201,7 @@ def request_chunk(
             "reason": response.reason,
         }
         about["answered"] = without_none(answer)
-    return data("input", without_none(about), ids.of(input_request.id))
+    return data("input", about, ids.of(request.id))
 
 
 def retract_chunk(blocks: Iterable[str]) -> bytes:
@@ -282,6 +288,8 @@ class Profile(NamedTuple):
     """`abort` may carry a reason."""
     approvals: bool = True
     """There are tool-approval-request chunks."""
+    asks: bool = True
+    """Other requests are calls of the tool `ask_user`; else they are data."""
     answers: bool = False
     """There are tool-approval-response chunks, so a denied call can be sent as denied; and a
     request may have a reason."""
@@ -341,8 +349,9 @@ PROFILES: Final[dict[str, Profile]] = {
     name + suffix: profile._replace(static_tools=which)
     for which, suffix in _SUFFIXES.items()
     for name, profile in _CLIENTS.items()
-}
-"""By name, the default first: each version, then with all tools static, then with none."""
+} | {"page": _CLIENTS["v7"]._replace(asks=False, static_tools="none")}
+"""By name, the default first: each version, then with all tools static, then with none; and the one
+for our own page, which reads the same in every protocol."""
 
 
 def profile_for(requested: str | None, static_tools: str) -> str | None:
