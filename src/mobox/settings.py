@@ -269,6 +269,13 @@ class Settings(Struct, frozen=True, kw_only=True):
         tuple[str, ...],
         Setting("request headers that agents get in turn.frontend, a,b", _named_headers),
     ] = ()
+    static_tools: Annotated[
+        str,
+        Setting(
+            "AI SDK: tools with static parts (`tool-x`): page (those the page runs), all or none",
+            _one_of("page", "all", "none"),
+        ),
+    ] = "page"
     max_body: Annotated[int, Setting("maximum size of a request body in bytes", _count)] = 8 << 20
     max_chat_body: Annotated[
         int, Setting("maximum size of a chat request with the files in it, in bytes", _count)

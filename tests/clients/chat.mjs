@@ -1,11 +1,13 @@
 // Chats of the real AI SDK clients: `AbstractChat` with `DefaultChatTransport`, many in one process.
 //
 // A request is one line of JSON on stdin, its answer one line on stdout, in order:
-//   {"id", "do": "open", "chat", "client", "api", "chatId", "messages", "run"?, "auto"?}
+//   {"id", "do": "open", "chat", "client", "api", "chatId", "messages", "run"?, "auto"?, "tools"?}
 //   {"id", "do": "begin", "chat", "call": "sendMessage", "args": [{"text": "Hi"}], "cut"?}
 //   {"id", "do": "read", "chat", "frames"}   answered when so many frames of a response were read
 //   {"id", "do": "settle", "chat"}           answered when nothing is under way any more
 //   {"id", "do": "close", "chat"}
+//
+// `tools` are those that the page runs, each with what it gives: {"locate": {"lat": 1}}.
 //
 // `begin` does not wait, so that one line can act while another chat reads. `cut` lets the next
 // response break off after so many frames: {"after": 3, "how": "end"} as if it were over, any other
@@ -159,8 +161,17 @@ function allAnswered({ messages }) {
   return states.includes("approval-responded") && !states.includes("approval-requested");
 }
 
+/** The client's guide: a page runs the tools that it knows, and none that are dynamic. */
+function toolRunner(session, tools) {
+  return ({ toolCall }) => {
+    if (toolCall.dynamic) return;
+    const { toolName: tool, toolCallId } = toolCall;
+    if (tool in tools) session.chat.addToolOutput({ tool, toolCallId, output: tools[tool] });
+  };
+}
+
 class Session {
-  constructor(ai, { api, chatId, messages, run, auto }) {
+  constructor(ai, { api, chatId, messages, run, auto, tools }) {
     class Chat extends ai.AbstractChat {}
     this.ai = ai;
     this.bell = new Bell();
@@ -177,6 +188,7 @@ class Session {
         fetch: this.wire.fetch,
         prepareReconnectToStreamRequest: run ? () => ({ api: resumeAt }) : undefined,
       }),
+      onToolCall: tools && toolRunner(this, tools),
       sendAutomaticallyWhen:
         auto === "all answered" ? allAnswered : auto && ai[`lastAssistantMessage${auto}`],
     });

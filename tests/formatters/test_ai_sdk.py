@@ -47,9 +47,10 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.formatters.ai_sdk import AISDKFormatter
+from mobox.formatters.ai_sdk import AISDKFormatter, profile_for
 from support.ai_sdk_client import AiSdkClients
-from support.grammar_ai_sdk import DONE, PROFILES, check_ai_sdk, chunks_of
+from support.client_results import is_call
+from support.grammar_ai_sdk import DONE, PROFILES, VARIANTS, check_ai_sdk, chunks_of
 from support.strategies import log_of, logs, numbered
 
 Chunk = dict[str, Any]
@@ -75,11 +76,11 @@ def without_times(log: Sequence[LogEntry]) -> list[LogEntry]:
     return [replace(entry, ts=None) for entry in log]
 
 
-def told(*events: StreamEvent, times: bool = False) -> list[Chunk]:
+def told(*events: StreamEvent, times: bool = False, profile: str = "v6") -> list[Chunk]:
     """The chunks of a run that says `events`, between start and the end of the stream."""
     log = numbered(log_of([*events, Done(reason="stop")]))
-    documents = response_to(log if times else without_times(log))
-    check_ai_sdk(documents)
+    documents = response_to(log if times else without_times(log), profile)
+    check_ai_sdk(documents, profile)
     return chunks_of(documents)[1:-1]
 
 
@@ -175,7 +176,7 @@ def check_reading(clients: AiSdkClients, client: str, profile: str, log: list[Lo
     if profile == "v7" and any(isinstance(entry.event, Retract) for entry in log):
         return  # reset-step takes back what was said
     assert "".join(part["text"] for part in parts if part["type"] == "text") == text_of(log)
-    calls = [part["toolCallId"] for part in parts if part["type"] == "dynamic-tool"]
+    calls = [part["toolCallId"] for part in parts if is_call(part)]
     starts = [entry.event for entry in log if isinstance(entry.event, ToolUseStart)]
     assert calls == [f"msg_1:{start.id}" for start in starts]
 
@@ -229,7 +230,7 @@ def test_every_event_type_has_a_writer() -> None:
 
 
 def test_an_unknown_profile_is_refused_and_the_known_are_listed() -> None:
-    with pytest.raises(UnknownProfile, match="unknown profile 'v1'; known: v5, v6"):
+    with pytest.raises(UnknownProfile, match=r"unknown profile 'v1'; known: .*v5, .*v6"):
         AISDKFormatter("msg_1", "v1")
 
 
@@ -412,11 +413,26 @@ STEPS: list[tuple[str, list[StreamEvent], list[str]]] = [
             "start-step",
             "tool-input-start",
             "tool-input-available",
-            "data-input",
-            "data-input",
             "finish-step",
             "start-step",
             "tool-output-available",
+            "finish-step",
+        ],
+    ),
+    (
+        "and so does the answer to a question",
+        [
+            StepStart(id="t1"),
+            InputRequest(id="q", kind="question"),
+            Paused(request_ids=("q",)),
+            InputResponse(id="q", decision="answered", value=1),
+        ],
+        [
+            "start-step",
+            "tool-input-available",
+            "tool-output-available",
+            "finish-step",
+            "start-step",
             "finish-step",
         ],
     ),
@@ -847,6 +863,44 @@ def test_a_tool_of_the_provider_is_marked_on_every_chunk() -> None:
     assert [chunk.get("providerExecuted") for chunk in chunks] == [True, True, True]
 
 
+@pytest.mark.parametrize(
+    ("profile", "frontend", "dynamic"),
+    [
+        ("v7", True, None),
+        ("v7", False, True),
+        ("v7-static", False, None),
+        ("v7-dynamic", True, True),
+    ],
+)
+def test_every_chunk_of_a_call_is_static_or_dynamic(
+    profile: str, frontend: bool, dynamic: bool | None
+) -> None:
+    start = replace(CALL, frontend=frontend)
+    log = numbered(log_of([start, ENDED, ToolResult(id="c", output=1), Done(reason="stop")]))
+    documents = response_to(log, profile)
+    check_ai_sdk(documents, profile)
+    calls = [c for c in chunks_of(documents) if c["type"].startswith("tool-")]
+    assert [chunk.get("dynamic") for chunk in calls] == [dynamic] * 3
+
+
+@pytest.mark.parametrize(
+    ("requested", "setting", "served"),
+    [
+        (None, "page", "v6"),
+        (None, "all", "v6-static"),
+        ("v7", "page", "v7"),
+        ("v7", "all", "v7-static"),
+        ("v7", "none", "v7-dynamic"),
+        ("v7-static", "none", "v7-static"),
+        ("document", "all", "document"),
+    ],
+)
+def test_setting_is_what_the_name_of_a_version_means(
+    requested: str | None, setting: str, served: str
+) -> None:
+    assert profile_for(requested, setting) == served
+
+
 # Requests
 
 
@@ -902,9 +956,29 @@ REQUESTS: list[tuple[str, list[StreamEvent]]] = [
 
 
 @pytest.mark.parametrize("events", [row[1] for row in REQUESTS], ids=[row[0] for row in REQUESTS])
-def test_other_requests_are_data_that_is_replaced_by_the_answer(events: list[StreamEvent]) -> None:
+@pytest.mark.parametrize("profile", ["v5", "v6", "v7"])
+def test_other_requests_are_calls_that_the_answer_ends(
+    profile: str, events: list[StreamEvent]
+) -> None:
     answer = InputResponse(id="ask", decision="answered", value="a")
-    first, last = of_type("data-input", told(*events, answer))
+    chunks = told(*events, answer, profile=profile)
+    assert of_type("data-input", chunks) == []
+    asked, ended = (c for c in chunks if c.get("toolCallId") == "msg_1:@ask:ask")
+    assert (asked["type"], asked["toolName"]) == ("tool-input-available", "ask_user")
+    assert asked["input"].items() >= {"prompt": "Why?", "options": ["a"]}.items()
+    assert ended == {
+        "type": "tool-output-available",
+        "toolCallId": "msg_1:@ask:ask",
+        "output": "a",
+    }
+
+
+@pytest.mark.parametrize("events", [row[1] for row in REQUESTS], ids=[row[0] for row in REQUESTS])
+def test_other_requests_of_our_page_are_data_that_is_replaced_by_the_answer(
+    events: list[StreamEvent],
+) -> None:
+    answer = InputResponse(id="ask", decision="answered", value="a")
+    first, last = of_type("data-input", told(*events, answer, profile="page"))
     assert first["id"] == last["id"] == "msg_1:ask"
     assert first["data"]["prompt"] == "Why?"
     assert first["data"]["options"] == ["a"]
@@ -1037,7 +1111,8 @@ def test_retracted_blocks_are_named_all_that_have_been_so_far() -> None:
 def test_an_application_cannot_take_a_name_of_ours() -> None:
     ours = told(S, TodoCreate(items=PLAN), Usage(id="u"), Text(id="a"), Retract(blocks=("a",)))
     ours += told(SubagentStart(id="c", agent="bee"), StepStart(id="s", kind="task"))
-    ours += told(State(mode="patch", value=1), File(media_type="a/b"), InputRequest(id="ask"))
+    ours += told(State(mode="patch", value=1), File(media_type="a/b"))
+    ours += told(InputRequest(id="ask"), profile="page")
     names = {chunk["type"].removeprefix("data-") for chunk in ours if "data" in chunk}
     assert len(names) == 9
     for name in names:
@@ -1241,4 +1316,5 @@ def test_the_grammar_refuses(stream: list[Chunk | bytes], complaint: str) -> Non
 
 
 def test_the_grammar_knows_every_profile_that_we_write() -> None:
-    assert set(AISDKFormatter.PROFILES) <= set(PROFILES)
+    names = {name + variant for name in PROFILES for variant in VARIANTS}
+    assert set(AISDKFormatter.PROFILES) <= names

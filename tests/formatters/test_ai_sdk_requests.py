@@ -26,6 +26,7 @@ from support.ai_sdk_bodies import (
     REGENERATE,
     STEP,
     TALK,
+    ask,
     assistant,
     body,
     record,
@@ -71,6 +72,8 @@ NO = Answer(decision="denied", request_id="ask1", tool_call_id="c1", reason="too
 PLACE = Answer(decision="answered", tool_call_id="c1", value={"lat": 1})
 GONE = Answer(decision="answered", request_id="ask1", tool_call_id="c1", value="gone")
 
+RED = Answer(decision="answered", request_id="q1", value="red")
+
 MEANT: dict[str, Request] = {
     "submit": submitted(HI),
     "submit after a history": submitted(HI),
@@ -111,6 +114,12 @@ MEANT: dict[str, Request] = {
     "tool failure": continued(
         "run1", Answer(decision="denied", tool_call_id="c1", reason="no GPS")
     ),
+    "answer": continued("run1", RED),
+    "answer sent by hand": continued("run1", RED),
+    "answer that denies": continued(
+        "run1", Answer(decision="denied", request_id="q1", reason="too risky")
+    ),
+    "no answer": continued("run1", Answer(decision="denied", request_id="q1", reason="no time")),
     "approval": continued("run1", YES),
     "approval of a static tool": continued("run1", YES),
     "approval of the last message only": continued("run1", YES),
@@ -283,6 +292,34 @@ WRITTEN: dict[str, tuple[Json, Request]] = {
             Answer(decision="denied", tool_call_id="", reason="x"),
         ),
     ),
+    "an answer in an earlier step counts": (
+        body(assistant("run1", STEP, ask("output-available", output="red"), STEP)),
+        continued("run1", RED),
+    ),
+    "of a question that was asked again the last answer counts": (
+        body(
+            assistant(
+                "run1",
+                ask("output-available", output="blue"),
+                ask("output-available", toolCallId="run1:@ask2:q1", output="red"),
+            )
+        ),
+        continued("run1", RED),
+    ),
+    "a question that was asked again and waits is not answered": (
+        body(
+            assistant(
+                "run1",
+                ask("output-error", errorText="x"),
+                ask("input-available", toolCallId="run1:@ask2:q1"),
+            )
+        ),
+        continued("run1"),
+    ),
+    "a tool of the agent may have the name of ours": (
+        body(assistant("run1", ask("output-available", toolCallId="run1:c1", output=1))),
+        continued("run1", Answer(decision="answered", tool_call_id="c1", value=1)),
+    ),
     "names that are dangerous elsewhere are names here": (
         body(TALK[0], __proto__={"x": 1}, constructor={"prototype": 1}),
         submitted(
@@ -308,6 +345,32 @@ def test_body_is_parsed(case: str) -> None:
 )
 def test_older_triggers_of_the_guides_are_understood(older: str, current: str, given: Json) -> None:
     assert read_request({**given, "trigger": older}) == read_request({**given, "trigger": current})
+
+
+APPROVE = Answer(decision="approved", request_id="q1")
+OUTPUTS: list[tuple[Json, Answer]] = [
+    (True, APPROVE),
+    ("approve", APPROVE),
+    ({"approved": True}, APPROVE),
+    ({"approved": True, "reason": "fine"}, replace(APPROVE, reason="fine")),
+    (False, replace(APPROVE, decision="denied")),
+    ("reject", replace(APPROVE, decision="denied")),
+    ({"approved": False, "reason": 7}, replace(APPROVE, decision="denied")),
+    ("Gone.", replace(APPROVE, decision="answered", value="Gone.")),
+    ({"approved": "?"}, replace(APPROVE, decision="answered", value={"approved": "?"})),
+    (None, replace(APPROVE, decision="answered")),
+]
+
+
+@pytest.mark.parametrize(("output", "answer"), OUTPUTS)
+def test_output_of_a_call_that_asks_for_an_approval_is_a_decision(
+    output: Json, answer: Answer
+) -> None:
+    asked = ask("output-available", input={"kind": "approval"}, output=output)
+    assert read_request(body(assistant("run1", asked))).answers == (answer,)
+    question = ask("output-available", input={"kind": "question"}, output=output)
+    answered = Answer(decision="answered", request_id="q1", value=output)
+    assert read_request(body(assistant("run1", question))).answers == (answered,)
 
 
 # Keys

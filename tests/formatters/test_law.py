@@ -15,7 +15,14 @@ from mobox.formatters.ai_sdk.snapshot import ui_message
 from support.ai_sdk_client import AiSdkClients
 from support.recordings import each_recording, timed_log
 
-CLIENTS = {"v5": "ai-v5", "v6": "ai-v6", "v7": "ai"}
+CLIENTS = {"v5": "ai-v5", "v6": "ai-v6", "v7": "ai", "page": "ai"}
+VERSIONS = ("v5", "v6", "v7")
+
+
+def client_of(profile: str) -> str:
+    """The client that a profile, or a variant of it, is written for."""
+    return CLIENTS[profile.partition("-")[0]]
+
 
 UIPart = dict[str, Any]
 
@@ -27,8 +34,8 @@ def comparable(parts: list[UIPart], profile: str) -> list[UIPart]:
 
 def _comparable(part: UIPart, profile: str) -> UIPart:
     left_out = {"id"} if part["type"] == "reasoning" else set()
-    if part["type"] == "dynamic-tool":
-        left_out |= {"approval"} if profile != "v7" else set()
+    if part["type"] == "dynamic-tool" or part["type"].startswith("tool-"):
+        left_out |= {"approval"} if client_of(profile) != "ai" else set()
         left_out |= {"input"} if part["state"] == "input-streaming" else {"rawInput"}
     return {name: value for name, value in part.items() if name not in left_out}
 
@@ -44,7 +51,7 @@ def assert_law(ai_sdk: AiSdkClients, log: list[LogEntry], profile: str) -> None:
     """For every k, also where the formatter writes nothing and the client stays as it was."""
     formatter, transcript = get_formatter("ai-sdk", "msg_1", profile), Transcript()
     groups = [formatter.format(entry) for entry in log]
-    reading = ai_sdk.read_groups(CLIENTS[profile], groups)
+    reading = ai_sdk.read_groups(client_of(profile), groups)
     assert reading.error is None
     client: UIPart = {"parts": []}
     for k, (entry, after) in enumerate(zip(log, reading.after, strict=True), 1):

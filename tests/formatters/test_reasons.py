@@ -63,6 +63,9 @@ def test_an_approval_at_rest_of_the_ai_sdk_has_the_reason(answer: InputResponse)
 
 def test_another_request_of_the_ai_sdk_has_the_reason() -> None:
     told = documents("ai-sdk", log_of(NO, is_approval=False))
+    outputs = [each["output"] for each in told if each["type"] == "tool-output-available"]
+    assert outputs == [{"approved": False, "reason": WHY}]
+    told = documents("ai-sdk", log_of(NO, is_approval=False), profile="page")
     answered = [part["data"].get("answered") for part in told if part["type"] == "data-input"]
     assert answered == [None, {"decision": "denied", "reason": WHY}]
 

@@ -1,5 +1,6 @@
 """A stored message as the client would have it, had it read the stream."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from formatters.test_law import CLIENTS, comparable, without_last_step
+from formatters.test_law import CLIENTS, VERSIONS, client_of, comparable, without_last_step
 from mobox.errors import UnknownProfile
 from mobox.events import (
     Custom,
@@ -51,6 +52,7 @@ from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ai_sdk import ui_message
 from mobox.formatters.ai_sdk.parts import INVALID_INPUT
 from support.ai_sdk_client import AiSdkClients, as_in_javascript
+from support.recordings import each_recording, timed_log
 from support.strategies import (
     ONE_ID_FOR_TWO_BLOCKS,
     THOUGHT_AFTER_NOTHING,
@@ -78,7 +80,7 @@ def shown(parts: list[UIPart], profile: str) -> list[UIPart]:
 
 def assert_law(ai_sdk: AiSdkClients, log: list[LogEntry], profile: str) -> None:
     formatter = get_formatter("ai-sdk", "msg_1", profile)
-    reading = ai_sdk.read_chunks(CLIENTS[profile], format_all(formatter, log))
+    reading = ai_sdk.read_chunks(client_of(profile), format_all(formatter, log))
     assert reading.error is None
     client = reading.message["parts"] if reading.message is not None else []
     stored = ui_message(build_message(log, "msg_1"), profile)
@@ -106,6 +108,14 @@ def test_any_message_is_reloaded_as_it_was_streamed(
     assert_law_at(ai_sdk, log, profile, cuts)
 
 
+@pytest.mark.parametrize("profile", [f"{name}-static" for name in VERSIONS])
+@each_recording
+def test_a_message_of_static_tools_is_reloaded_as_it_was_streamed(
+    ai_sdk: AiSdkClients, recording: Path, profile: str
+) -> None:
+    assert_law(ai_sdk, timed_log(recording), profile)
+
+
 def few(event_class: Any, **fields: Any) -> st.SearchStrategy[StreamEvent]:
     return st.builds(event_class, **{name: st.sampled_from(f) for name, f in fields.items()})
 
@@ -113,12 +123,12 @@ def few(event_class: Any, **fields: Any) -> st.SearchStrategy[StreamEvent]:
 calls, blocks = ["t", "u"], ["x", "y"]
 statuses: list[Outcome] = ["ok", "error", "denied", "interrupted", "unknown"]
 MEDDLED = st.one_of(
-    few(ToolUseStart, id=calls, name=["ls"], scope=[(), ("a",)]),
+    few(ToolUseStart, id=calls, name=["ls"], scope=[(), ("a",)], frontend=[False, True]),
     few(ToolUseDelta, id=calls, delta=["", "{", "1"]),
     few(ToolUseEnd, id=calls, input=[None, {"a": 1}], invalid=[None, None, "{"]),
     few(ToolResult, id=calls, output=[None, "x"], status=statuses, partial=[True, False]),
     few(InputRequest, id=["r", "q"], tool_call_id=calls),
-    few(InputRequest, id=["p", "q"], tool_call_id=calls, kind=["question"]),
+    few(InputRequest, id=["p", "q"], tool_call_id=calls, kind=["question", "tool"]),
     few(
         InputResponse,
         id=["r", "q", "p"],
@@ -401,7 +411,7 @@ def test_a_message_of_columns_is_what_the_columns_of_one_with_parts_are() -> Non
 
 @pytest.mark.parametrize("profile", ["v4", "document", ""])
 def test_an_unknown_profile_is_refused_and_the_known_are_listed(profile: str) -> None:
-    with pytest.raises(UnknownProfile, match="known: v5, v6, v7"):
+    with pytest.raises(UnknownProfile, match=r"known: .*v5, .*v6, .*v7"):
         ui_message(Message(id="m", parts=[]), profile)
 
 
@@ -467,6 +477,34 @@ CALLS: list[tuple[str, list[StreamEvent], UIPart]] = [
 def test_a_call(profile: str, events: list[StreamEvent], told: UIPart) -> None:
     start = ToolUseStart(id="t", name="ls")
     assert tool_of(start, *events, profile=profile) == NAMED | told
+
+
+STATIC: dict[str, tuple[bool, bool]] = {
+    "v6": (True, False),
+    "v6-static": (True, True),
+    "v6-dynamic": (False, False),
+}
+"""By profile, whether a tool that the page runs has a static part, and whether another has."""
+
+
+@pytest.mark.parametrize("profile", STATIC)
+def test_profile_decides_which_tools_are_static(profile: str) -> None:
+    for frontend, is_static in zip((True, False), STATIC[profile], strict=True):
+        start = ToolUseStart(id="t", name="ls", frontend=frontend)
+        [part] = stored(start, INPUT, profile=profile)["parts"]
+        kind = {"type": "tool-ls"} if is_static else {"type": "dynamic-tool", "toolName": "ls"}
+        given = {"toolCallId": "msg_1:t", "state": "input-available", "input": {"a": 1}}
+        assert part == kind | given
+
+
+@pytest.mark.parametrize(
+    ("profile", "key"), [("v5", "rawInput"), ("v6", "rawInput"), ("v7", "input")]
+)
+def test_broken_input_of_a_static_tool_is_where_the_client_keeps_it(profile: str, key: str) -> None:
+    start = ToolUseStart(id="t", name="ls", frontend=True)
+    [part] = stored(start, ToolUseEnd(id="t", invalid="{"), profile=profile)["parts"]
+    assert part["state"] == "output-error"
+    assert {name: part[name] for name in part if name.lower().endswith("input")} == {key: "{"}
 
 
 def test_hosted_tool_is_marked_as_hosted() -> None:
@@ -538,26 +576,80 @@ def test_version_6_shows_only_the_result(events: list[StreamEvent], state: str) 
     assert "data-input" not in kinds
 
 
-@pytest.mark.parametrize("events", [[ASKED], [ASKED, APPROVED]])
-def test_version_5_shows_a_request_as_data(events: list[StreamEvent]) -> None:
-    parts = stored(*CALLED, *events, profile="v5")["parts"]
-    [asked] = [part for part in parts if part["type"] == "data-input"]
-    answered = {"answered": {"decision": "approved"}} if APPROVED in events else {}
-    assert asked == {
+# Requests that no other part shows
+
+TEA = InputResponse(id="r", decision="answered", value="tea")
+
+
+def ask_of(*events: StreamEvent, profile: str = "v6") -> list[UIPart]:
+    """The calls of `ask_user`, and that nothing else shows the request."""
+    parts = stored(*events, profile=profile)["parts"]
+    assert "data-input" not in [part["type"] for part in parts]
+    return [part for part in parts if part["type"] == "tool-ask_user"]
+
+
+@pytest.mark.parametrize("profile", VERSIONS)
+def test_a_question_is_a_call_that_any_client_can_answer(profile: str) -> None:
+    called = {"type": "tool-ask_user", "toolCallId": "msg_1:@ask:r", "input": {"kind": "question"}}
+    assert ask_of(QUESTION, profile=profile) == [{**called, "state": "input-available"}]
+    answered = {**called, "state": "output-available", "output": "tea"}
+    assert ask_of(QUESTION, TEA, profile=profile) == [answered]
+
+
+def test_a_question_is_data_for_our_page() -> None:
+    assert stored(QUESTION, TEA, profile="page")["parts"][0] == {
         "type": "data-input",
         "id": "msg_1:r",
-        "data": {"kind": "approval", "toolCallId": "msg_1:t", **answered},
+        "data": {"kind": "question", "answered": {"decision": "answered", "value": "tea"}},
     }
 
 
-def test_a_question_is_data_everywhere() -> None:
-    answer = InputResponse(id="r", decision="answered", value="tea")
-    for profile in CLIENTS:
-        assert stored(QUESTION, answer, profile=profile)["parts"][0] == {
-            "type": "data-input",
-            "id": "msg_1:r",
-            "data": {"kind": "question", "answered": {"decision": "answered", "value": "tea"}},
-        }
+def test_version_5_asks_for_an_approval() -> None:
+    [asked] = ask_of(*CALLED, ASKED, APPROVED, profile="v5")
+    assert asked["input"] == {"kind": "approval", "toolCallId": "msg_1:t"}
+    assert asked["output"] == {"approved": True}
+
+
+@pytest.mark.parametrize("profile", VERSIONS)
+def test_a_tool_of_the_page_is_shown_by_its_call(profile: str) -> None:
+    request = InputRequest(id="r", kind="tool", tool_call_id="t")
+    assert ask_of(*CALLED, request, profile=profile) == []
+    of_no_call = InputRequest(id="r", kind="tool")
+    assert len(ask_of(*CALLED, of_no_call, profile=profile)) == 1
+
+
+@pytest.mark.parametrize("profile", VERSIONS)
+def test_a_question_that_is_asked_again_is_another_call(profile: str) -> None:
+    first, second = ask_of(QUESTION, TEA, QUESTION, profile=profile)
+    assert (first["toolCallId"], first["output"]) == ("msg_1:@ask:r", "tea")
+    assert (second["toolCallId"], second["state"]) == ("msg_1:@ask2:r", "input-available")
+    first, second = ask_of(QUESTION, QUESTION, TEA, profile=profile)
+    assert (first["state"], first["errorText"]) == ("output-error", "The request was made again.")
+    assert (second["state"], second["output"]) == ("output-available", "tea")
+
+
+ENDS: list[tuple[InputRequest, InputResponse, UIPart]] = [
+    (QUESTION, APPROVED, {"output": {"approved": True}}),
+    (QUESTION, DENIED, {"errorText": "The request was denied."}),
+    (QUESTION, replace(DENIED, reason="No time."), {"errorText": "No time."}),
+    (QUESTION, CANCELLED, {"errorText": "The request was cancelled."}),
+    (InputRequest(id="r"), APPROVED, {"output": {"approved": True}}),
+    (
+        InputRequest(id="r"),
+        replace(DENIED, reason="Mine."),
+        {"output": {"approved": False, "reason": "Mine."}},
+    ),
+    (InputRequest(id="r"), EDITED, {"output": {"approved": True, "input": {"path": "b"}}}),
+    (InputRequest(id="r"), CANCELLED, {"errorText": "The request was cancelled."}),
+]
+
+
+@pytest.mark.parametrize(("request_", "response", "result"), ENDS)
+def test_answer_is_the_result_of_the_call(
+    request_: InputRequest, response: InputResponse, result: UIPart
+) -> None:
+    [part] = ask_of(request_, response)
+    assert {name: part[name] for name in part if name in ("output", "errorText")} == result
 
 
 # What would harm a browser

@@ -324,12 +324,32 @@ RULES: list[tuple[str, list[dict[str, Any]], Events]] = [
         "all of it",
         [
             line("tool_call_start", id="c", name="a", kind="code"),
-            line("tool_use", id="c", name="a", server=True, display="todos", scope=["s"]),
+            line(
+                "tool_use",
+                id="c",
+                name="a",
+                server=True,
+                frontend=True,
+                display="todos",
+                scope=["s"],
+            ),
         ],
         [
             ToolUseStart(id="c", name="a", kind="code"),
-            ToolUseEnd(id="c", provider=kept(server=True, display="todos", scope=["s"])),
+            ToolUseEnd(
+                id="c", provider=kept(server=True, frontend=True, display="todos", scope=["s"])
+            ),
         ],
+    ),
+    (
+        "a call that the page runs",
+        [line("tool_use", id="c", name="a", frontend=True)],
+        [ToolUseStart(id="c", name="a", frontend=True), ToolUseEnd(id="c")],
+    ),
+    (
+        "the name of a frontend is another field",
+        [line("tool_use", id="c", name="a", frontend="web")],
+        [ToolUseStart(id="c", name="a", provider=kept(frontend="web")), ToolUseEnd(id="c")],
     ),
     (
         "a plan is emitted however its call started",

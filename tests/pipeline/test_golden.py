@@ -35,6 +35,7 @@ READERS = [
     ("v6", "ai-v6"),
     ("v6", "ai"),
     ("v7", "ai"),
+    ("page", "ai"),
 ]
 """Which clients each profile is written for."""
 
@@ -93,6 +94,7 @@ FORMATS: dict[str, Callable[[list[LogEntry]], bytes]] = {
     "events": as_events,
     "ai-sdk-v6": as_ai_sdk,
     "ai-sdk-v7": lambda log: as_ai_sdk(log, "v7"),
+    "ai-sdk-page": lambda log: as_ai_sdk(log, "page"),
     "ag-ui-1.0": as_ag_ui,
     "panes": as_panes,
     "agent-event-v1": as_agent_events,
@@ -100,6 +102,7 @@ FORMATS: dict[str, Callable[[list[LogEntry]], bytes]] = {
 OTHERS: dict[str, Callable[[list[LogEntry]], list[bytes]]] = {
     "v5": lambda log: ai_sdk_documents(log, "v5"),
     "v7": lambda log: ai_sdk_documents(log, "v7"),
+    "page": lambda log: ai_sdk_documents(log, "page"),
     "document": lambda log: ai_sdk_documents(log, "document"),
     "ag-ui pre-1.0": lambda log: ag_ui_documents(log, "pre-1.0"),
     "panes": panes_documents,
@@ -118,14 +121,24 @@ IN_FULL = {
 }
 """The recordings whose panes and agent events are kept: more than a chat. Of the others, hashes."""
 
-OF_PAGE = {
+OF_VERSION_7 = {
     *("adk/confirmation", "claude/agent_ask", "claude/agent_perm", "claude/overload"),
     *("emitted/every_event", "langchain/callbacks_hitl", "langchain/parts_hitl"),
     *("langchain/protocol_hitl", "openai-agents/approval_2_rejected"),
     "openai-agents/mcp_approval_auto",
 }
-"""Those that a page of version 7 reads otherwise: with answers, or what is taken back."""
-ONLY_OF = {"panes": IN_FULL, "agent-event-v1": IN_FULL, "ai-sdk-v7": OF_PAGE}
+"""Those that version 7 reads otherwise: with answers, or what is taken back."""
+OF_PAGE = {
+    *("adk/long_running", "adk/workflow_request_input", "claude/agent_ask"),
+    "emitted/every_event",
+}
+"""Those that our own page reads otherwise: with requests that are no approvals."""
+ONLY_OF = {
+    "panes": IN_FULL,
+    "agent-event-v1": IN_FULL,
+    "ai-sdk-v7": OF_VERSION_7,
+    "ai-sdk-page": OF_PAGE,
+}
 
 
 GOLDEN_FILES = [
@@ -177,7 +190,7 @@ def test_every_golden_file_has_its_recording(regold: bool) -> None:
     if regold:
         for stale in set(golden_files()) - expected:
             stale.unlink()
-    assert {name_of(recording) for recording in RECORDINGS} >= IN_FULL | OF_PAGE
+    assert {name_of(recording) for recording in RECORDINGS} >= IN_FULL | OF_VERSION_7 | OF_PAGE
     assert set(golden_files()) == expected
 
 

@@ -374,24 +374,127 @@ def test_run_interrupted_by_a_restart_is_marked_as_interrupted(
 
 # A question
 
+COMPLETE = "IsCompleteWithToolCalls"  # what the client brings to decide when to send
+QUESTION: Step = ["ask", "colour", "Which?"]
+LATER: list[Step] = [
+    emit("input_request", id="colour", kind="question", prompt="Which?"),
+    emit("paused", request_ids=["colour"], resume=[QUESTION, text(" Good.")]),
+    ["exit", 0],
+]
+each_version = pytest.mark.parametrize(
+    "frontend", ["ai-v5 v5", "ai-v6 v6", "ai v6", "ai v7"], indirect=True
+)
+
+
+def question_in(message: Json) -> Json:
+    """The last question of a message."""
+    asked: list[Json] = [part for part in message["parts"] if part["type"] == "tool-ask_user"]
+    return asked[-1]
+
+
+def words_in(message: Json) -> str:
+    return "".join(part["text"] for part in message["parts"] if part["type"] == "text")
+
+
+@each_version
+@pytest.mark.parametrize(
+    "asking", [[QUESTION, text(" Good.")], LATER], ids=["agent waits", "agent has left"]
+)
+def test_page_answers_a_question_as_it_does_a_tool(
+    frontend: Frontend, chat_id: str, asking: list[Step]
+) -> None:
+    page = frontend.open(chat_id, auto=COMPLETE)
+    asked = page.send(prompt(text("Well. "), *asking))
+    assert (asked.status, asked.error, asked.invalid) == ("ready", None, None)
+    call = question_in(asked.messages[-1])["toolCallId"]
+    page.begin("addToolOutput", {"tool": "ask_user", "toolCallId": call, "output": "red"})
+    report = page.settle()
+    assert (report.status, report.error, report.invalid) == ("ready", None, None)
+    assert [request["method"] for request in report.requests] == ["POST", "POST"]
+    assert words_in(report.messages[-1]) == "Well. answered: red Good."
+    assert report.messages == frontend.stored(chat_id)["messages"]
+    reloaded = frontend.reload(chat_id).resume()
+    assert (reloaded.messages, reloaded.invalid) == (report.messages, None)
+
+
+@each_version
+def test_reloaded_page_answers_by_hand(frontend: Frontend, chat_id: str) -> None:
+    frontend.open(chat_id).send(prompt(QUESTION))
+    page = frontend.reload(chat_id)
+    call = question_in(page.resume().messages[-1])["toolCallId"]
+    output = {"state": "output-error", "errorText": "No idea."}
+    page.begin("addToolOutput", {"tool": "ask_user", "toolCallId": call, **output})
+    page.settle()
+    page.begin("sendMessage")
+    report = page.settle()
+    assert (report.status, report.error, report.invalid) == ("ready", None, None)
+    assert words_in(report.messages[-1]) == "denied: None"
+    part = question_in(report.messages[-1])
+    assert (part["state"], part["errorText"]) == ("output-error", "No idea.")
+    assert report.messages == frontend.stored(chat_id)["messages"]
+
+
+@each_version
+def test_questions_in_turn_are_answered_in_turn(frontend: Frontend, chat_id: str) -> None:
+    page = frontend.open(chat_id, auto=COMPLETE)
+    page.send(prompt(QUESTION, ["ask", "size", "How big?"], text(" Good.")))
+    for answer in ("red", "small"):
+        call = question_in(page.settle().messages[-1])["toolCallId"]
+        page.begin("addToolOutput", {"tool": "ask_user", "toolCallId": call, "output": answer})
+    report = page.settle()
+    assert (report.status, report.error, len(report.requests)) == ("ready", None, 3)
+    assert words_in(report.messages[-1]) == "answered: redanswered: small Good."
+    assert report.messages == frontend.stored(chat_id)["messages"]
+
+
+@each_version
+def test_same_question_is_asked_and_answered_twice(frontend: Frontend, chat_id: str) -> None:
+    page = frontend.open(chat_id, auto=COMPLETE)
+    page.send(prompt(QUESTION, QUESTION))
+    for answer in ("red", "blue"):
+        call = question_in(page.settle().messages[-1])["toolCallId"]
+        page.begin("addToolOutput", {"tool": "ask_user", "toolCallId": call, "output": answer})
+    report = page.settle()
+    assert (report.status, report.error, len(report.requests)) == ("ready", None, 3)
+    assert words_in(report.messages[-1]) == "answered: redanswered: blue"
+    assert report.messages == frontend.stored(chat_id)["messages"]
+
+
+@pytest.mark.parametrize(("output", "said"), [(True, "It is gone."), ("reject", "It stays.")])
+@pytest.mark.parametrize("frontend", ["ai-v5 v5"], indirect=True)
+def test_version_5_approves_by_an_answer(
+    frontend: Frontend, chat_id: str, output: object, said: str
+) -> None:
+    page = frontend.open(chat_id)
+    asked = question_in(page.send(ASKS).messages[-1])
+    assert asked["input"]["kind"] == "approval"
+    answer = {"tool": "ask_user", "toolCallId": asked["toolCallId"], "output": output}
+    page.begin("addToolOutput", answer)
+    page.settle()
+    page.begin("sendMessage")
+    report = page.settle()
+    assert (report.status, report.error) == ("ready", None)
+    assert words_in(report.messages[-1]).endswith(said)
+    assert report.messages == frontend.stored(chat_id)["messages"]
+
 
 @pytest.mark.parametrize("frontend", ["ai-v6 v6", "ai v6", "ai v7", "ai-v5 v5"], indirect=True)
 def test_a_question_is_answered_beside_the_chat(frontend: Frontend, chat_id: str) -> None:
     page = frontend.open(chat_id)
     asked = page.send(prompt(text("Well. "), ["ask", "colour", "Which?"], text(" Good.")))
     assert (asked.status, asked.error, asked.invalid) == ("ready", None, None)
-    (part,) = (part for part in asked.messages[-1]["parts"] if part["type"] == "data-input")
-    assert part["id"] == on_wire(asked.messages[-1], "colour")
-    assert part["data"] == {"kind": "question", "prompt": "Which?", "options": ["red", "blue"]}
-    told = frontend.post(chat_id, "answer", requestId="colour", value="red")
+    part = question_in(asked.messages[-1])
+    assert part["state"] == "input-available"
+    assert part["input"] == {"kind": "question", "prompt": "Which?", "options": ["red", "blue"]}
+    told = frontend.post(chat_id, "answer", requestId=part["toolCallId"], value="red")
     assert (told.status_code, told.json()["runId"]) == (202, asked.messages[-1]["id"])
     again = frontend.post(chat_id, "answer", requestId="colour", value="blue")
     assert (again.status_code, again.json()["value"]) == (200, "red")
     report = frontend.reload(chat_id, run=asked.messages[-1]["id"]).resume()
     assert (report.status, report.error, report.invalid) == ("ready", None, None)
     assert report.messages == frontend.stored(chat_id)["messages"]
-    (part,) = (part for part in report.messages[-1]["parts"] if part["type"] == "data-input")
-    assert part["data"]["answered"] == {"decision": "answered", "value": "red"}
+    part = question_in(report.messages[-1])
+    assert (part["state"], part["output"]) == ("output-available", "red")
     words = [part["text"] for part in report.messages[-1]["parts"] if part["type"] == "text"]
     assert "".join(words) == "Well. answered: red Good."
     if frontend.profile != "v5":

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from mobox.capture.catalog import Agent
-from mobox.events import InputRequest, InputResponse, StreamEvent, ToolResult
+from mobox.events import InputRequest, InputResponse, StreamEvent, ToolResult, ToolUseStart
 from mobox.events.turn import Answer, ContextItem, Frontend, FrontendTool
 from mobox.settings import Settings
 from mobox.storage.log import ClientRequest
@@ -70,6 +70,7 @@ async def test_a_tool_of_the_page_is_called(
     async with staged(tmp_path, caller, limits=limits, url=url) as stage:
         begun = await stage.begin(CALLED)
         asked = await stage.until_it_waits(begun)
+        assert [e.frontend for e in asked if isinstance(e, ToolUseStart)] == [True]
         assert [(e.kind, e.tool_call_id) for e in asked if isinstance(e, InputRequest)] == [
             ("tool", "call_1")
         ]

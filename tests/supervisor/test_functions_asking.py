@@ -20,6 +20,7 @@ from mobox.events import (
     InputResponse,
     ToolResult,
     ToolUseEnd,
+    ToolUseStart,
 )
 from mobox.events.turn import Answer
 from mobox.storage.log import Run
@@ -328,7 +329,9 @@ async def test_a_tool_of_the_page_is_called(tmp_path: Path, decision: Any, statu
         await stage.until_it_waits(begun)
         told = Answer(request_id="result_of_c1", decision=decision, value="here")
         events = await stage.answered(begun, told)
+    (call,) = [event for event in events if isinstance(event, ToolUseStart)]
     (result,) = [event for event in events if isinstance(event, ToolResult)]
+    assert (call.id, call.frontend) == ("c1", True)
     assert (result.id, result.output, result.status) == ("c1", "here", status)
     assert text_of(events) == f"{decision}: here"
 

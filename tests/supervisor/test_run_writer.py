@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 
+import msgspec
 import pytest
 
 from mobox.events import (
@@ -18,7 +19,9 @@ from mobox.events import (
     StreamEvent,
     Text,
     TextDelta,
+    ToolUseStart,
 )
+from mobox.events.turn import Frontend, FrontendTool
 from mobox.storage import Storage, open_storage
 from mobox.storage.log import Run
 from mobox.supervisor.run_writer import MOST_LINES, Clock, RunWriter
@@ -101,6 +104,23 @@ async def test_a_second_process_repeats_no_id_of_the_first(store: Storage) -> No
         await scribe.write(Status(message="again"))
     texts = [event.id for event in await events(store, run) if isinstance(event, Text)]
     assert len(set(texts)) == len(texts) == 3
+
+
+async def test_call_of_a_tool_that_the_page_declares_is_marked(store: Storage) -> None:
+    run = await begun(store)
+    writer = await RunWriter.take_up(store, run)
+    writer.listen()
+    calls = ({"name": "locate"}, {"name": "search"}, {"name": "locate", "server": True})
+    lines = [{"type": "tool_use", "data": call} for call in calls]
+    writer.set_frontend(Frontend(tools=(FrontendTool(name="locate"),)))
+    writer.set_frontend(None)  # an answer that comes from no page
+    await writer.read(msgspec.json.Encoder().encode_lines(lines))
+    started = [event for event in await events(store, run) if isinstance(event, ToolUseStart)]
+    assert [(call.name, call.frontend) for call in started] == [
+        ("locate", True),
+        ("search", False),
+        ("locate", False),
+    ]
 
 
 async def test_an_answer_is_unheard_until_the_agent_says_something_of_its_own(

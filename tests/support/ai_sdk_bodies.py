@@ -44,6 +44,11 @@ def tool(state: Json, **more: Json) -> dict[str, Json]:
     return {"type": "dynamic-tool", "toolCallId": "run1:c1", "state": state, **more}
 
 
+def ask(state: Json, **more: Json) -> dict[str, Json]:
+    call = {"type": "tool-ask_user", "toolCallId": "run1:@ask:q1"}
+    return {**call, "state": state, **more}
+
+
 def body(*messages: Json, **more: Json) -> dict[str, Json]:
     return {"id": "chat1", "messages": [*messages], **more}
 

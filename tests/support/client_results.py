@@ -74,6 +74,11 @@ def hidden_in(parts: Parts) -> set[str]:
     return {name for names in lists for name in names}
 
 
+def is_call(part: dict[str, Any]) -> bool:
+    """Whether it is a call of the agent: a question to a person looks like one."""
+    return "toolCallId" in part and part["type"] != "tool-ask_user"
+
+
 def by_ai_sdk(parts: Parts) -> ClientResult:
     """A UIMessage."""
     hidden = hidden_in(parts)
@@ -85,7 +90,7 @@ def by_ai_sdk(parts: Parts) -> ClientResult:
     tools = [
         part
         for part in parts
-        if part["type"] == "dynamic-tool"
+        if is_call(part)
         and part["toolCallId"] not in hidden
         and part["state"] != "input-streaming"  # where a run waits: the contract tells whole ones
     ]
@@ -94,7 +99,7 @@ def by_ai_sdk(parts: Parts) -> ClientResult:
         [text for text in texts if text],
         {
             own(part["toolCallId"]): (
-                part["toolName"],
+                part.get("toolName", part["type"].removeprefix("tool-")),
                 an_object(part.get("input", part.get("rawInput"))),
             )
             for part in tools

@@ -142,7 +142,9 @@ V7 = V6 | {
     "finish": ({}, {**SAYS, "finishReason": one_of(*REASONS, "interrupted")}),
 }
 
-PROFILES = {"v5": V5, "v6": V6, "v7": V7}
+PROFILES = {"v5": V5, "v6": V6, "v7": V7, "page": V7}
+VARIANTS = {"": (True, False), "-static": (False,), "-dynamic": (True,)}
+"""What `dynamic` may be, by the end of a profile's name."""
 
 AFTER: dict[str, tuple[str, ...]] = {
     "nothing": ("start",),
@@ -168,7 +170,10 @@ class Stream:
     """How far a response has been read."""
 
     def __init__(self, profile: str, continues: Collection[str]) -> None:
-        self.shapes = PROFILES[profile]
+        version = profile.removesuffix("-static").removesuffix("-dynamic")
+        self.shapes = PROFILES[version]
+        self.dynamic = VARIANTS[profile.removeprefix(version)]
+        self.is_page = profile == "page"
         self.json = json.JSONDecoder(parse_constant=self.no_number, object_pairs_hook=self.object)
         self.state = "nothing"
         self.message = ""
@@ -248,6 +253,8 @@ class Stream:
         self.message = chunk["messageId"]
 
     def named_data(self, chunk: Chunk) -> None:
+        is_approval = "allowed" in chunk["data"] if chunk["type"] == "data-input" else True
+        self.rule(is_approval or self.is_page, "a request that most clients do not show")
         self.rule(chunk["type"] != "data-", "data without a name")
 
     def start_part(self, chunk: Chunk) -> None:
@@ -296,6 +303,10 @@ class Stream:
         is_own = chunk["toolCallId"].startswith(f"{self.message}:")
         self.rule(is_own, "the id of a call begins with the id of its message")
         self.rule(chunk["toolCallId"] not in self.calls, "this call has started before")
+        kind = chunk.get("dynamic", False)
+        is_asking = chunk["toolName"] == "ask_user" and ":@ask" in chunk["toolCallId"]
+        self.rule(is_asking or kind in self.dynamic, f"dynamic is {kind} in another profile")
+        self.rule(not (is_asking and self.is_page), "our page shows requests as data")
         self.calls[chunk["toolCallId"]] = Call(chunk, self.step)
 
     def add_input(self, chunk: Chunk) -> None:

@@ -352,7 +352,7 @@ def call(of: Choices, number: int) -> Events:
     """A tool call, maybe cut short, maybe with a question to a person."""
     name, where = f"call{number}", scope(of)
     whole: Events = [
-        ToolUseStart(id=name, scope=where, name="search", server=flag(of)),
+        ToolUseStart(id=name, scope=where, name="search", server=flag(of), frontend=flag(of)),
         ToolUseDelta(id=name, scope=where, delta='{"q":'),
         ToolUseDelta(id=name, scope=where, delta='"mobox"}'),
         ToolUseEnd(id=name, scope=where, input={"q": "mobox"}),

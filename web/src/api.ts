@@ -7,7 +7,8 @@ import { fetchWithKey } from "@/key";
  * throws whatever `fetch` throws.
  */
 
-export const PROFILE = "v7";
+/** The server's profile for this page: requests are data, and all tools are dynamic parts. */
+export const PROFILE = "page";
 
 export interface ChatRow {
   id: string;

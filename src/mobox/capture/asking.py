@@ -176,7 +176,7 @@ class Turn(control.Turn):
     def call_frontend(self, name: str, arguments: JSON = None, **more: Any) -> Question:
         """Call a frontend tool; the answer's `value` is its result, which is also emitted."""
         resume = more.pop("resume", None)
-        call = tool_use(name, arguments, **more)
+        call = tool_use(name, arguments, **{"frontend": True, **more})
         request = input_request("tool", id=f"result_of_{call.id}", tool_call_id=call.id)
 
         def emit_result(answer: Answer) -> None:

@@ -256,6 +256,8 @@ class ToolUseStart(StreamEvent):
     kind: ToolKind = "function"
     server: bool = False
     """The provider runs this tool itself."""
+    frontend: bool = False
+    """The page runs this tool, and answers with its result."""
     display: Display | None = None
     """The other event that shows this call, so that a client need not show it twice."""
 

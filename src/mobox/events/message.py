@@ -69,6 +69,7 @@ class ToolPart(Part):
     name: str
     kind: str = "function"
     server: bool = False
+    frontend: bool = False
     display: str | None = None
     scope: tuple[str, ...] = ()
     input: JSON = None
@@ -135,8 +136,8 @@ class RequestPart(Part):
     response: InputResponse | None = None
     approval: bool = False
     """It is the approval of a pending call."""
-    again: bool = False
-    """The same request was made before, not for a call: this one replaces it."""
+    replaced: bool = False
+    """It was made again, under the same id, before it was answered."""
 
     @property
     def has_part(self) -> bool:

@@ -94,7 +94,6 @@ class Transcript:
         self._steps: dict[str | None, StepPart] = {}
         self._subagents: dict[str | None, SubagentPart] = {}
         self._requests: dict[str | None, RequestPart] = {}  # without an answer
-        self._requested: set[str | None] = set()  # requests shown apart from their call
         self._hidden: set[int] = set()  # the indexes of retracted parts
         self._usage = UsageTotal()
         self._processing: list[str] = []
@@ -264,6 +263,7 @@ class Transcript:
             name=event.name,
             kind=event.kind,
             server=event.server,
+            frontend=event.frontend,
             display=event.display,
             scope=event.scope,
             provider=event.provider,
@@ -297,10 +297,9 @@ class Transcript:
 
     def _request(self, event: InputRequest) -> None:
         approval = event.kind == "approval" and self._waits(event)
-        part = RequestPart(request=event, approval=approval)
-        part.again = part.has_part and event.id in self._requested
-        self._requests[event.id] = part
-        self._requested |= {event.id} if part.has_part else set()
+        if event.id in self._requests:
+            self._requests[event.id].replaced = True
+        self._requests[event.id] = part = RequestPart(request=event, approval=approval)
         self._parts.append(part)
 
     def _response(self, event: InputResponse) -> None:
@@ -348,8 +347,8 @@ class Transcript:
         for part in reversed(self._parts):
             if isinstance(part, TurnPart) or (isinstance(part, RetractPart) and part.whole_turn):
                 return turn
-            # A request may be shown with its call only, or where it was made before.
-            if not isinstance(part, RequestPart) or (part.has_part and not part.again):
+            # A request may be shown with its call only.
+            if not isinstance(part, RequestPart) or part.has_part:
                 turn.append(part)
         return []
 

@@ -32,6 +32,7 @@ from mobox.library.forwarding import Forwarded, Target, forwarded_owner, scope_o
 from mobox.server.app import create_app, open_services
 from mobox.server.auth.authentication import Found, Hook
 from mobox.server.eventstream import frames
+from mobox.server.formats import served_format
 from mobox.server.guard import WITHIN
 from mobox.server.services import Services
 from mobox.server.session_index import Format
@@ -65,6 +66,7 @@ class Options(TypedDict, total=False):
     """Whether those pages may send cookies."""
     forwarded_headers: Sequence[str]
     """Request headers that agents get in `turn.frontend`."""
+    static_tools: str
     max_body: int
     max_chat_body: int
     files: str
@@ -256,10 +258,10 @@ class Mobox:
     ) -> AsyncIterator[bytes]:
         """A run as Server-Sent Events of a protocol, until it ends or waits."""
         run = await self.storage.run(owner, run_id)
-        fmt = Format(protocol, profile)
+        fmt = served_format(self._settings, protocol, profile)
         index = await self._first_index(run, fmt) if is_indexed(protocol) else 0
         stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=owner, first_event_index=index)
-        formatter = formatter_of_run(protocol, stored, profile)
+        formatter = formatter_of_run(protocol, stored, fmt.profile)
         with self._open.readers.reading(run):
             async for batch in frames(self.storage, run.id, formatter):
                 yield batch

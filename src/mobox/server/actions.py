@@ -110,7 +110,7 @@ class ChatActions:
         if run is None:
             raise InvalidRequest("requestId", "no run of this chat is waiting for an answer")
         answer = Answer(
-            request_id=WireIds(run.id).own(body.request_id),
+            request_id=WireIds(run.id).request(body.request_id),
             decision=body.decision,
             value=body.value,
             reason=body.reason,

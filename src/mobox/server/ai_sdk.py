@@ -24,11 +24,11 @@ from mobox.server.auth.authentication import authenticator_of
 from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream, frames
 from mobox.server.files.bodies import read_chat_body
+from mobox.server.formats import AI_SDK, served_format
 from mobox.server.services import AGENT, Services, forwarded_headers, json_response, read_as
 from mobox.settings import now_ms
 from mobox.storage.log import Run
 
-PROTOCOL: Final = "ai-sdk"
 JUST_ENDED: Final = 30_000
 """Milliseconds for which an ended run is still replayed by a request for the active one: it may
 have ended between the page's two requests, for the history and for the stream."""
@@ -36,7 +36,7 @@ have ended between the page's two requests, for the history and for the stream."
 
 async def post_message(request: Request, services: Services) -> ASGIApp:
     """A message, an edit, a retry or an answer; the response streams the agent's output."""
-    owner, profile = owner_of(request), requested_profile(request)
+    owner, profile = owner_of(request), requested_profile(request, services)
     headers = forwarded_headers(request, services.settings.forwarded_headers)
     async with read_chat_body(request, services.settings, file_places) as body:
         wanted = read_request(body.value, request.headers.get("idempotency-key"), headers)
@@ -55,7 +55,7 @@ async def resume_stream(request: Request, services: Services) -> ASGIApp:
     Clients that know only a stream's id, as assistant-ui, send it in place of the chat's.
     """
     owner, chat_id = owner_of(request), request.path_params["chat_id"]
-    profile = requested_profile(request)
+    profile = requested_profile(request, services)
     run_id = request.query_params.get("run")
     if run_id is not None:
         run = await run_of_chat(services.storage, owner, chat_id, run_id)
@@ -92,12 +92,12 @@ async def _run_named(services: Services, owner: str, run_id: str) -> Run | None:
         return None
 
 
-def requested_profile(request: Request) -> str | None:
+def requested_profile(request: Request, services: Services) -> str | None:
     """The requested profile, if any; an unknown one raises `UnknownProfile`."""
     profile = request.query_params.get("profile")
     if profile is not None:
-        get_formatter(PROTOCOL, "", profile)
-    return profile
+        get_formatter(AI_SDK, "", profile)
+    return served_format(services.settings, AI_SDK, profile).profile
 
 
 def _is_streamed(run: Run, profile: str | None, is_strict: bool) -> bool:
@@ -109,6 +109,6 @@ def _is_streamed(run: Run, profile: str | None, is_strict: bool) -> bool:
 
 
 def _stream(services: Services, run: Run, profile: str | None, after: int = 0) -> EventStream:
-    batches = frames(services.storage, run.id, get_formatter(PROTOCOL, run.id, profile), after)
+    batches = frames(services.storage, run.id, get_formatter(AI_SDK, run.id, profile), after)
     headers = {**HEADERS, "x-mobox-run": run.id, "x-resumable-stream-id": run.id}
     return EventStream(batches, services.heartbeats, headers, services.readers.reading(run))

@@ -127,7 +127,7 @@ async def open_services(
         heartbeats.start()
         actions, index = ChatActions(storage, process.supervisor), SessionIndex(storage)
         readers = Readers(storage, lambda: process.supervisor.closing)
-        sessions = Sessions(storage, actions, index, readers, metrics, settings.forwarded_headers)
+        sessions = Sessions(settings, storage, actions, index, readers, metrics)
         sockets = Sockets(sessions, max_bytes=settings.max_body, peers=peers)
         metrics.gauge(
             "mobox_streams", "Open event streams (SSE responses).", lambda: heartbeats.open_streams

@@ -123,7 +123,7 @@ async def list_chats(request: Request, services: Services) -> Response:
 
 async def read_chat(request: Request, services: Services) -> Response:
     """One chat with its messages and its active run, read in one snapshot."""
-    profile = requested_profile(request)
+    profile = requested_profile(request, services)
     owner, chat_id = owner_of(request), request.path_params["chat_id"]
     limit = _limit(request) if "limit" in request.query_params else None
     history = await services.storage.history(owner, chat_id, limit)
@@ -141,7 +141,7 @@ async def read_chat(request: Request, services: Services) -> Response:
 
 async def read_messages(request: Request, services: Services) -> Response:
     """The last messages of a chat, or those before a cursor."""
-    profile = requested_profile(request)
+    profile = requested_profile(request, services)
     owner, chat_id = owner_of(request), request.path_params["chat_id"]
     before, limit = request.query_params.get("before"), _limit(request)
     page = await services.storage.messages(owner, chat_id, before, limit)

@@ -133,6 +133,7 @@ class Attempt:
         requests.check(replies)
         stored = await self._writer.write(*requests.events_of(replies))
         if frontend is not None:
+            self._writer.set_frontend(frontend)
             self._execution.set_frontend(frontend)
         for event, answer in replies:
             self._execution.answer(event.id or "", answer)
@@ -217,6 +218,7 @@ class Attempt:
             await self._writer.write(self._start_event(turn))
         if turn is None or self.state is not State.STARTING:
             return Outcome(exit_code=0)
+        self._writer.set_frontend(turn.frontend)
         self._writer.listen()
         try:
             self._execution = execution = self._deps.launch(turn)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from mobox.capture.jsonlines import END
 from mobox.capture.pipeline import Recorder
@@ -22,7 +23,9 @@ from mobox.events import (
     Paused,
     Raw,
     StreamEvent,
+    ToolUseStart,
 )
+from mobox.events.turn import Frontend
 from mobox.events.waiting import LETS_WAIT
 from mobox.storage.log import Log, RawLine, Run, pages
 from mobox.supervisor.input_requests import InputRequests
@@ -68,11 +71,12 @@ class RunWriter:
         self._run = run
         self._on_pause = on_pause
         self._was_waiting = False  # as `on_pause` was last called
-        self._recorder = Recorder(run.framework, self._since_answers, begin=False)
+        self._recorder = Recorder(run.framework, self._revise, begin=False)
         self._clock = Clock()
         self._append_lock = asyncio.Lock()
         self._processes = 0
         self._answered: set[str | None] = set()
+        self._page_tools: frozenset[str] = frozenset()
 
     @classmethod
     async def take_up(cls, log: Log, run: Run) -> RunWriter:
@@ -163,6 +167,22 @@ class RunWriter:
             line = item if isinstance(item, bytes) else msgspec.json.encode(item.raw)
             lines.append(RawLine(line, first, len(events)))
         await self._store(events, lines)
+
+    def set_frontend(self, frontend: Frontend | None) -> None:
+        """The page sent this: calls of the tools that it declares are marked as run by it."""
+        if frontend is not None:
+            self._page_tools = frozenset(tool.name for tool in frontend.tools)
+
+    def _revise(self, events: Events) -> Events:
+        """The events of a line, with what the server knows about them."""
+        if self._page_tools:  # most pages declare none
+            events = [self._with_page(event) for event in events]
+        return self._since_answers(events)
+
+    def _with_page(self, event: StreamEvent) -> StreamEvent:
+        if type(event) is not ToolUseStart or event.name not in self._page_tools:
+            return event
+        return event if event.server else replace(event, frontend=True)
 
     def _since_answers(self, events: Events) -> Events:
         """Events emitted after an answer: a pause for requests answered already becomes RAW."""

@@ -49,6 +49,16 @@ const asksClientStatic = waiting("locate", {});
 const asksPerson = waiting("remove", dynamic, question);
 const asksPersonStatic = waiting("remove", {}, question);
 
+// A request that no call shows is a call of ask_user.
+const asks = (input) =>
+  sse(
+    { type: "start", messageId: "run1" },
+    ...step({ type: "tool-input-available", toolCallId: "run1:@ask:q1", toolName: "ask_user", input }),
+    { type: "finish" },
+  );
+const asksQuestion = asks({ kind: "question", prompt: "Which?", options: ["red", "blue"] });
+const asksApproval = asks({ kind: "approval", prompt: "May I?" });
+
 // Chats
 
 const user = (id, text) => ({ id, role: "user", parts: [{ type: "text", text }] });
@@ -122,6 +132,10 @@ const done = { tool: "locate", toolCallId: "run1:c1", output: { lat: 1 } };
 const failed = { tool: "locate", toolCallId: "run1:c1", state: "output-error", errorText: "no GPS" };
 const yes = { id: "run1:ask1", approved: true };
 const no = { id: "run1:ask1", approved: false, reason: "too risky" };
+
+const red = { tool: "ask_user", toolCallId: "run1:@ask:q1", output: "red" };
+const never = { ...red, output: { approved: false, reason: "too risky" } };
+const silent = { tool: "ask_user", toolCallId: "run1:@ask:q1", state: "output-error", errorText: "no time" };
 
 const tools = (stream, more) => ({
   streams: [stream],
@@ -203,6 +217,16 @@ const scenes = {
     }),
   ],
   "tool failure": [tools(asksClient), afterSubmitting((chat) => chat.addOutput(failed))],
+  "answer": [tools(asksQuestion), afterSubmitting((chat) => chat.addOutput(red))],
+  "answer sent by hand": [
+    { streams: [asksQuestion] },
+    afterSubmitting(async (chat) => {
+      await chat.addOutput(red);
+      await chat.sendMessage();
+    }),
+  ],
+  "answer that denies": [tools(asksApproval), afterSubmitting((chat) => chat.addOutput(never))],
+  "no answer": [tools(asksQuestion), afterSubmitting((chat) => chat.addOutput(silent))],
 };
 
 const approvalScenes = {

@@ -10,7 +10,7 @@ const RUN = "GET api/runs/run_1/inspect";
 function network(): Network {
   asInBrowser();
   return new Network().on("GET api/formats", () =>
-    json({ formats: [{ name: "ai-sdk", profiles: ["v6", "v7"] }] }),
+    json({ formats: [{ name: "ai-sdk", profiles: ["v6", "page"] }] }),
   );
 }
 const CHOICE = "mobox:inspector-format";
@@ -22,7 +22,7 @@ it("shows that it is loading", async () => {
   const net = network().on(RUN, () => answer.response);
   show();
   expect(await screen.findByText("Loading this run's log…")).toBeDefined();
-  expect(net.to(RUN)[0]?.query.get("format")).toBe("ai-sdk:v7");
+  expect(net.to(RUN)[0]?.query.get("format")).toBe("ai-sdk:page");
 });
 
 it("shows that a log was deleted", async () => {
@@ -51,9 +51,9 @@ it("reads a run at once in the format that was chosen before, and only in that",
     .on(RUN, () => refusal(410, "log_deleted", "it was deleted"));
   show();
   expect(await screen.findByText("Its log was deleted.")).toBeDefined();
-  formats.answer(json({ formats: [{ name: "ai-sdk", profiles: ["v6", "v7"] }] }));
+  formats.answer(json({ formats: [{ name: "ai-sdk", profiles: ["v6", "page"] }] }));
   await screen.findByText("Its log was deleted.");
-  expect(net.to(RUN).map(({ query }) => query.get("format"))).toEqual(["ai-sdk:v7,ai-sdk:v6"]);
+  expect(net.to(RUN).map(({ query }) => query.get("format"))).toEqual(["ai-sdk:page,ai-sdk:v6"]);
 });
 
 it("lets who chose a format that cannot be read choose another one", async () => {
@@ -66,7 +66,7 @@ it("lets who chose a format that cannot be read choose another one", async () =>
   show();
   await screen.findByText("it broke");
   await userEvent.click(await screen.findByRole("button", { name: "Format: AI SDK v6" }));
-  await userEvent.click(await screen.findByRole("menuitemradio", { name: "v7" }));
+  await userEvent.click(await screen.findByRole("menuitemradio", { name: "page" }));
   expect(await screen.findByText("Its log was deleted.")).toBeDefined();
   expect(net.to(RUN)).toHaveLength(2);
 });

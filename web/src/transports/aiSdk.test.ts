@@ -41,7 +41,7 @@ describe("what is sent", () => {
   it("is the last message alone, with what is done with it", async () => {
     const request = await post(before);
     expect(request?.body).toEqual({ id: "c1", trigger: "submit-message", message: before[2] });
-    expect(request?.query.get("profile")).toBe("v7");
+    expect(request?.query.get("profile")).toBe("page");
   });
 
   it("asks for errors as JSON", async () => {

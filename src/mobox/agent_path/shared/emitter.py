@@ -143,7 +143,10 @@ def emit_think(thought: str, **more: Any) -> None:
 
 
 def emit_tool_use(name: str, input: Any = None, id: str | None = None, **more: Any) -> str:
-    """A tool is called; returns the id of the call, for its result."""
+    """A tool is called; returns the id of the call, for its result.
+
+    `frontend=True` marks a tool that the page runs: see `call_frontend`.
+    """
     call = id or _new_id("call")
     _emit("tool_use", more, id=call, name=name, input={} if input is None else input)
     return call
@@ -307,7 +310,7 @@ def call_frontend(
     request = f"result_of_{call}"
     answer = read_turn().answer(request) if id else None
     if answer is None:
-        emit_tool_use(name, input, id=call, **more)
+        emit_tool_use(name, input, id=call, **{"frontend": True, **more})
         emit_input_request("tool", id=request, tool_call_id=call)
         emit_paused(*waits_for(request), resume=resume)
         answer = wait_for_answer(request)

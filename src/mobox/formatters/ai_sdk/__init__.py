@@ -58,6 +58,7 @@ from mobox.formatters.ai_sdk.chunks import (
     encode,
     file_chunk,
     message_metadata,
+    profile_for,
     reasoning_about,
     retract_chunk,
     source_chunk,
@@ -70,7 +71,8 @@ from mobox.formatters.ai_sdk.chunks import (
     usage_chunk,
 )
 from mobox.formatters.ai_sdk.document import DocumentFormatter
-from mobox.formatters.ai_sdk.parts import Approvals, Parts, Steps, Tools
+from mobox.formatters.ai_sdk.input_requests import Requests
+from mobox.formatters.ai_sdk.parts import Parts, Steps, Tools
 from mobox.formatters.ai_sdk.snapshot import ui_message, ui_user_message
 from mobox.formatters.ai_sdk.wire_ids import WireIds
 from mobox.formatters.delta_fast_path import NO_FAST_PATH, DeltaFastPath, FastPath
@@ -85,6 +87,7 @@ __all__ = [
     "AISDKFormatter",
     "DocumentFormatter",
     "ai_sdk",
+    "profile_for",
     "ui_message",
     "ui_user_message",
 ]
@@ -115,7 +118,7 @@ class AISDKFormatter(DeltaFastPath):
         self._sources = 0
         self._tasks: dict[str | None, StepStart] = {}
         self._subagents: dict[str | None, SubagentStart] = {}
-        self._approvals = Approvals(self._profile, self._tools, self._ids)
+        self._requests = Requests(self._profile, self._tools, self._steps, self._ids)
         self._retracted: list[str] = []
         self._fast_path = NO_FAST_PATH
 
@@ -148,7 +151,7 @@ class AISDKFormatter(DeltaFastPath):
         """The run waits for an answer: end the response, not the message."""
         self._fast_path = NO_FAST_PATH
         closing = [*self._parts.close_all(self._ts), *self._steps.finish()]
-        return [*self._approvals.pending(), *closing, self._finish("tool"), DONE]
+        return [*self._requests.pending(), *closing, self._finish("tool"), DONE]
 
     def resume(self) -> Chunks:
         """Start a response in the middle of the message, after entries formatted unsent."""
@@ -290,7 +293,7 @@ class AISDKFormatter(DeltaFastPath):
     def _response(self, event: InputResponse) -> Chunks:
         """An answer starts a step: clients that send automatically need one, or never stop."""
         step = [] if self._is_amid else self._steps.start()
-        return self._approvals.answer(event) + step
+        return self._requests.answer(event) + step
 
     # Other parts of a message
 
@@ -339,7 +342,7 @@ class AISDKFormatter(DeltaFastPath):
         EventType.SOURCE: _source,
         EventType.FILE: _file,
         EventType.STATE: lambda run, event: [state_chunk(event)],
-        EventType.INPUT_REQUEST: lambda run, event: run._approvals.request(event),
+        EventType.INPUT_REQUEST: lambda run, event: run._requests.request(event),
         EventType.INPUT_RESPONSE: _response,
         EventType.USAGE: _use,
         EventType.RESULT: _use,
@@ -358,7 +361,7 @@ def _metadata_chunk(metadata: dict[str, JSON]) -> bytes:
 HEADERS: Final = {"x-vercel-ai-ui-message-stream": "v1"}
 """Headers of a response, beside those of SSE."""
 
-REPLAYS_FINISHED: Final = {None, *PROFILES} - {"v5"}
+REPLAYS_FINISHED: Final = {None, *PROFILES} - {"v5", "v5-static", "v5-dynamic"}
 """Profiles whose clients recognize a message that is replayed after its end."""
 
 

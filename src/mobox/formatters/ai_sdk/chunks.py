@@ -175,19 +175,25 @@ def subagent_chunk(start: SubagentStart, ids: WireIds, end: SubagentEnd | None =
     return data("subagent", without_none(about) | scope(start, ids), ids.of(start.id))
 
 
-def request_chunk(
-    input_request: InputRequest, ids: WireIds, response: InputResponse | None = None
-) -> bytes:
-    """An input request and its answer."""
-    call = input_request.tool_call_id
+def request_about(request: InputRequest, ids: WireIds) -> dict[str, JSON]:
+    """An input request, as the data of its part or the input of its call."""
+    call = request.tool_call_id
     about = {
-        "kind": input_request.kind,
+        "kind": request.kind,
         "toolCallId": ids.of(call) if call else None,
-        "prompt": input_request.prompt,
-        "schema": input_request.schema,
-        "options": input_request.options,
-        "allowed": list(input_request.allowed) or None,
+        "prompt": request.prompt,
+        "schema": request.schema,
+        "options": request.options,
+        "allowed": list(request.allowed) or None,
     }
+    return without_none(about)
+
+
+def request_chunk(
+    request: InputRequest, ids: WireIds, response: InputResponse | None = None
+) -> bytes:
+    """An input request and its answer, as data."""
+    about = request_about(request, ids)
     if response is not None:
         answer = {
             "decision": response.decision,
@@ -195,7 +201,7 @@ def request_chunk(
             "reason": response.reason,
         }
         about["answered"] = without_none(answer)
-    return data("input", without_none(about), ids.of(input_request.id))
+    return data("input", about, ids.of(request.id))
 
 
 def retract_chunk(blocks: Iterable[str]) -> bytes:
@@ -291,6 +297,8 @@ class Profile(NamedTuple):
     """`abort` may carry a reason."""
     approvals: bool = True
     """There are tool-approval-request chunks."""
+    asks: bool = True
+    """Other requests are calls of the tool `ask_user`; else they are data."""
     answers: bool = False
     """There are tool-approval-response chunks, so a denied call can be sent as denied; and a
     request may have a reason."""
@@ -302,6 +310,15 @@ class Profile(NamedTuple):
     """There are reset-step chunks, which retract everything since start-step."""
     early_tool_metadata: bool = False
     """tool-input-start may carry metadata."""
+    raw_input: bool = True
+    """The client keeps the broken input of a static part apart, as `rawInput`."""
+    static_tools: str = "page"
+    """Whose calls are static parts, `tool-<name>`: those of tools that the page runs, of all tools,
+    or of none. The others are `dynamic-tool` parts."""
+
+    def is_static(self, frontend: bool) -> bool:
+        """Whether a call is a static part; `frontend` if the page runs it."""
+        return self.static_tools == "all" or (frontend and self.static_tools == "page")
 
 
 _REASONS: dict[DoneReason, str] = {
@@ -320,7 +337,7 @@ _REASONS: dict[DoneReason, str] = {
 
 DEFAULT: Final = "v6"
 
-PROFILES: Final[dict[str, Profile]] = {
+_CLIENTS: Final[dict[str, Profile]] = {
     "v6": Profile(_REASONS),
     "v5": Profile(
         None, abort_reason=False, approvals=False, file_metadata=False, error_metadata=False
@@ -330,6 +347,23 @@ PROFILES: Final[dict[str, Profile]] = {
         answers=True,
         resets=True,
         early_tool_metadata=True,
+        raw_input=False,
     ),
 }
-"""By name, the default first. v5 is read by 5.0.60 and later, v6 by 6.0.37 and later and by 7."""
+"""By version. v5 is read by 5.0.60 and later, v6 by 6.0.37 and later and by 7."""
+
+_SUFFIXES: Final = {"page": "", "all": "-static", "none": "-dynamic"}
+
+PROFILES: Final[dict[str, Profile]] = {
+    name + suffix: profile._replace(static_tools=which)
+    for which, suffix in _SUFFIXES.items()
+    for name, profile in _CLIENTS.items()
+} | {"page": _CLIENTS["v7"]._replace(asks=False, static_tools="none")}
+"""By name, the default first: each version, then with all tools static, then with none; and the one
+for our own page, which reads the same in every protocol."""
+
+
+def profile_for(requested: str | None, static_tools: str) -> str | None:
+    """The profile for a request, where `static_tools` is what a version's name alone means."""
+    name = requested or DEFAULT
+    return name + _SUFFIXES[static_tools] if name in _CLIENTS else requested

@@ -1,9 +1,8 @@
-"""The parts of one message while they change: texts, tool calls, input requests and the step."""
+"""The parts of one message while they change: texts, tool calls and the step."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
 
 import msgspec
 from msgspec import Struct, field
@@ -11,22 +10,18 @@ from msgspec import Struct, field
 from mobox.events import (
     JSON,
     UNKNOWN_TOOL,
-    InputRequest,
-    InputResponse,
     StreamEvent,
     ToolResult,
     ToolUseDelta,
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.events.message import RequestPart
 from mobox.formatters.ai_sdk.chunks import (
     Chunks,
     Profile,
     chunk,
     delta_prefix,
     encode,
-    request_chunk,
     vendors,
 )
 from mobox.formatters.ai_sdk.wire_ids import WireIds
@@ -114,11 +109,13 @@ class _Call:
 
     __slots__ = ("answered", "common", "invalid", "metadata", "name", "prefix", "waits")
 
-    def __init__(self, start: ToolUseStart, ids: WireIds) -> None:
+    def __init__(self, start: ToolUseStart, ids: WireIds, profile: Profile) -> None:
         self.name = start.name
         wire = ids.start(start.id)
-        # `dynamic` must be the same on every chunk: else the client makes two parts of one call.
-        self.common: dict[str, JSON] = {"toolCallId": wire, "dynamic": True}
+        self.common: dict[str, JSON] = {"toolCallId": wire}
+        # It must be the same on every chunk: else the client makes two parts of one call.
+        if not profile.is_static(start.frontend):
+            self.common["dynamic"] = True
         if start.server:
             self.common["providerExecuted"] = True
         self.metadata = tool_metadata(start.kind, start.display, ids.all_of(start.scope))
@@ -179,7 +176,7 @@ class Tools:
                 self._forgotten.add(name)
 
     def start(self, event: ToolUseStart) -> Chunks:
-        call = self._calls[event.id] = _Call(event, self._ids)
+        call = self._calls[event.id] = _Call(event, self._ids, self._profile)
         self._streaming.add(event.id)
         early = call.metadata if self._profile.early_tool_metadata else None
         start = chunk("tool-input-start", toolName=call.name, providerMetadata=early, **call.common)
@@ -234,83 +231,6 @@ class Tools:
         return chunks
 
 
-APPROVED: Final = {"approved": True, "edited": True, "denied": False}
-"""Decisions that approve or deny the call; others do neither, such as a cancelled request."""
-
-
-def is_held(part: RequestPart, profile: Profile) -> bool:
-    """Whether it is sent as an approval, at the end of the response."""
-    return part.approval and profile.approvals
-
-
-def has_data_part(part: RequestPart, profile: Profile) -> bool:
-    """Whether it has a data part: it is no approval, or lists the decisions that it allows."""
-    return not is_held(part, profile) or part.has_part
-
-
-class Approvals:
-    """All requests of the run without an answer, by id; a repeated one replaces the earlier.
-
-    An approval is requested where the response ends. Sent earlier and never answered, as in a
-    recording, it would leave the client with a message that it cannot send back; and on a replay
-    only version 7 can receive the answer. Approval chunks have no field for the allowed decisions,
-    nor for decisions other than yes and no: if the agent lists what it allows, a data part carries
-    them.
-    """
-
-    def __init__(self, profile: Profile, tools: Tools, ids: WireIds) -> None:
-        self._profile = profile
-        self._tools = tools
-        self._ids = ids
-        self._open: dict[str | None, RequestPart] = {}
-
-    def request(self, event: InputRequest) -> Chunks:
-        """Add a request."""
-        approval = event.kind == "approval" and self._tools.waits(event.tool_call_id)
-        self._open[event.id] = part = RequestPart(request=event, approval=approval)
-        return self._data(part)
-
-    def answer(self, event: InputResponse) -> Chunks:
-        """Handle an answer; it is too late if the call has its result."""
-        part = self._open.pop(event.id, None)
-        if part is None or (part.approval and not self._waits(part)):
-            return []
-        data = self._data(part, event)
-        approved = APPROVED.get(event.decision)
-        if approved is None or not is_held(part, self._profile) or not self._profile.answers:
-            return data
-        if not approved:
-            self._tools.deny(part.request.tool_call_id)
-        answer = chunk(
-            "tool-approval-response",
-            approvalId=self._ids.of(event.id),
-            approved=approved,
-            reason=event.comment,
-        )
-        return [*data, self._approval(part.request), answer]
-
-    def pending(self) -> Chunks:
-        """The response ends here: send the approvals without an answer."""
-        held = [part for part in self._open.values() if is_held(part, self._profile)]
-        return [self._approval(part.request) for part in held if self._waits(part)]
-
-    def _data(self, part: RequestPart, answer: InputResponse | None = None) -> Chunks:
-        if not has_data_part(part, self._profile):
-            return []
-        return [request_chunk(part.request, self._ids, answer)]
-
-    def _waits(self, part: RequestPart) -> bool:
-        return self._tools.waits(part.request.tool_call_id)
-
-    def _approval(self, event: InputRequest) -> bytes:
-        return chunk(
-            "tool-approval-request",
-            approvalId=self._ids.of(event.id),
-            toolCallId=self._ids.of(event.tool_call_id),
-            reason=event.prompt if self._profile.answers else None,
-        )
-
-
 class _Chunk(Struct):
     type: str
     id: str | None = None
@@ -333,11 +253,13 @@ class Steps:
         self.open = False
         self._ids = ids
         self._added: set[str | None] = {None}  # before the first step nothing can be retracted
+        self._is_kept = False
         self._data: set[tuple[str, str]] = set()
         self._has_calls = False
 
     def start(self) -> Chunks:
         """Start another turn and end the one before it. An empty turn continues instead."""
+        self._is_kept = False
         if self.open and not self._added:
             return []
         chunks = [*self.finish(), chunk("start-step")]
@@ -367,7 +289,15 @@ class Steps:
 
     def is_made_of(self, blocks: Collection[str]) -> bool:
         """Whether these blocks are all that the step has added, so that it can be reset."""
-        return bool(self._added) and self._added <= set(blocks)
+        return bool(self._added) and self._added <= set(blocks) and not self._is_kept
+
+    def add_ask(self) -> None:
+        """A call was added that nothing retracts."""
+        self._added.add(None)
+
+    def keep(self) -> None:
+        """A person was asked in this step: it is not reset."""
+        self._is_kept = True
 
     def record(self, chunks: Chunks) -> None:
         """Remember the parts that these chunks add at the client: blocks by id."""

@@ -29,6 +29,7 @@ from mobox.events.turn import (
     Action,
     Answer,
     Cut,
+    Decision,
     Place,
     PromptData,
     PromptFile,
@@ -39,7 +40,7 @@ from mobox.events.turn import (
     submission_key,
 )
 from mobox.formatters.ai_sdk.extras import read_frontend
-from mobox.formatters.ai_sdk.wire_ids import WireIds
+from mobox.formatters.ai_sdk.wire_ids import ASK_USER, WireIds
 from mobox.formatters.bodies import (
     Id,
     PromptWire,
@@ -104,10 +105,6 @@ PROMPT_PARTS: Final[dict[str, type[PromptWire]]] = {
 # Tool calls of an assistant's message
 
 
-class StatedPart(Struct):
-    state: str
-
-
 class AnswerPart(Protocol):
     def answer(self, ids: WireIds) -> Answer | None: ...
 
@@ -169,6 +166,63 @@ class FailedPart(Struct, rename="camel"):
             reason=self.error_text,
         )
 
+
+class CalledPart(Struct, rename="camel"):
+    """A tool call of whichever state."""
+
+    state: str
+    tool_call_id: str | None = None
+
+
+class AskPart(Struct, rename="camel"):
+    """A call of `ask_user` with an output: the answer to its request."""
+
+    tool_call_id: str
+    input: JSON = None
+    output: JSON = None
+
+    def answer(self, ids: WireIds) -> Answer | None:
+        decision = _decision_of(self.output) if self._is_approval() else "answered"
+        about = self.output if isinstance(self.output, dict) else {}
+        reason = about.get("reason")
+        return Answer(
+            decision=decision,
+            request_id=ids.request(self.tool_call_id),
+            value=self.output if decision == "answered" else None,
+            reason=reason if decision != "answered" and isinstance(reason, str) else None,
+        )
+
+    def _is_approval(self) -> bool:
+        return isinstance(self.input, dict) and self.input.get("kind") == "approval"
+
+
+class FailedAskPart(Struct, rename="camel"):
+    """A call of `ask_user` that has failed: the person does not answer."""
+
+    tool_call_id: str
+    error_text: str
+
+    def answer(self, ids: WireIds) -> Answer | None:
+        request = ids.request(self.tool_call_id)
+        return Answer(decision="denied", request_id=request, reason=self.error_text)
+
+
+def _decision_of(output: JSON) -> Decision:
+    """The decision about an approval; anything else answers in place of the call."""
+    if isinstance(output, dict):
+        output = output.get("approved")
+    if isinstance(output, bool):
+        return "approved" if output else "denied"
+    return _WORDS.get(output, "answered") if isinstance(output, str) else "answered"
+
+
+_WORDS: Final[dict[str, Decision]] = {"approve": "approved", "reject": "denied"}
+
+ASK_ANSWERS: Final[dict[str, type[AnswerPart]]] = {
+    "output-available": AskPart,
+    "output-error": FailedAskPart,
+}
+"""By state, in any step: of several calls that make the same request, the last one counts."""
 
 LASTING_ANSWERS: Final[dict[str, type[AnswerPart]]] = {"approval-responded": RespondedPart}
 """By state: an approval waits to be sent, in whichever step it was requested."""
@@ -345,15 +399,21 @@ def _answers(located: _Located) -> tuple[Answer, ...]:
     steps = [index for index, part in enumerate(parts) if part.kind == "step-start"]
     last_step = steps[-1] if steps else 0
     ids = WireIds(located.message.id)
-    answers = [
+    answers = dict(
         _answer(part, ids, in_last_step=index >= last_step)
         for index, part in enumerate(parts)
         if part.kind == "dynamic-tool" or part.kind.startswith("tool-")
-    ]
-    return tuple(answer for answer in answers if answer is not None)
+    )
+    return tuple(answer for answer in answers.values() if answer is not None)
 
 
-def _answer(part: _Part, ids: WireIds, in_last_step: bool) -> Answer | None:
-    state = convert(part.path, part.value, StatedPart).state
-    wire = (ANSWERS if in_last_step else LASTING_ANSWERS).get(state)
-    return None if wire is None else convert(part.path, part.value, wire).answer(ids)
+def _answer(part: _Part, ids: WireIds, in_last_step: bool) -> tuple[str, Answer | None]:
+    """The answer of a part, if it has one, and the path or the request by which it counts."""
+    called = convert(part.path, part.value, CalledPart)
+    answers = ANSWERS if in_last_step else LASTING_ANSWERS
+    counts_for = part.path
+    # An agent may have a tool of that name too.
+    if part.kind == f"tool-{ASK_USER}" and (asked := ids.asked(called.tool_call_id or "")):
+        answers, counts_for = ASK_ANSWERS, asked
+    wire = answers.get(called.state)
+    return counts_for, None if wire is None else convert(part.path, part.value, wire).answer(ids)

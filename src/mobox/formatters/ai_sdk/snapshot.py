@@ -41,6 +41,7 @@ from mobox.formatters.ai_sdk.chunks import (
     harmless,
     message_metadata,
     reasoning_about,
+    request_about,
     request_chunk,
     retract_chunk,
     source_chunk,
@@ -51,14 +52,16 @@ from mobox.formatters.ai_sdk.chunks import (
     usage_chunk,
     vendors,
 )
-from mobox.formatters.ai_sdk.parts import (
+from mobox.formatters.ai_sdk.input_requests import (
     APPROVED,
-    INVALID_INPUT,
+    ask_metadata,
+    ask_result,
+    has_ask_part,
     has_data_part,
     is_held,
-    tool_metadata,
 )
-from mobox.formatters.ai_sdk.wire_ids import WireIds
+from mobox.formatters.ai_sdk.parts import INVALID_INPUT, tool_metadata
+from mobox.formatters.ai_sdk.wire_ids import ASK_USER, WireIds
 from mobox.formatters.values import (
     FAILED_OUTCOMES,
     call_error,
@@ -159,18 +162,13 @@ class _Snapshot:
         """The indexes of parts that a `reset-step` removes: all parts of their turn."""
         removed: set[int] = set()
         turn: list[int] = []
-        requests: dict[str | None, int] = {}  # a repeated request is shown at the first one
         for number, part in enumerate(self._parts):
             if isinstance(part, RetractPart) and self._resets(part):
                 removed.update(turn)
                 turn = []
             elif isinstance(part, TurnPart):
                 turn = []
-            elif (
-                not isinstance(part, RequestPart)
-                or not part.has_part
-                or requests.setdefault(part.request.id, number) in (number, *turn)
-            ):
+            else:
                 turn.append(number)
         return removed
 
@@ -195,13 +193,16 @@ class _Snapshot:
         return [{"id": part.id, **_reasoning(part.text, about, provider, state)}]
 
     def _tool(self, part: ToolPart) -> list[UIPart]:
+        is_static = self._profile.is_static(part.frontend)
         ui = {
-            "type": "dynamic-tool",
+            "type": f"tool-{part.name}" if is_static else "dynamic-tool",
             "toolCallId": self._ids.of(part.id),
-            "toolName": part.name,
+            "toolName": None if is_static else part.name,
             "providerExecuted": part.server or None,
         }
         state, fields = self._tool_state(part)
+        if is_static and part.invalid and self._profile.raw_input:
+            fields["rawInput"] = fields.pop("input")
         if part.id in self._answers:
             fields["approval"] = self._answers[part.id]
         return [without_none(ui) | {"state": state} | fields | self._tool_metadata(part)]
@@ -242,9 +243,23 @@ class _Snapshot:
         return [_at_rest(file_chunk(part.file, self._ids, self._profile.file_metadata))]
 
     def _request(self, part: RequestPart) -> list[UIPart]:
+        if has_ask_part(part, self._profile, self._ids):
+            return [self._ask(part)]
         if not has_data_part(part, self._profile):
             return []
         return [_at_rest(request_chunk(part.request, self._ids, part.response))]
+
+    def _ask(self, part: RequestPart) -> UIPart:
+        request, result = part.request, ask_result(part, part.response)
+        states = {"output": "output-available", "errorText": "output-error"}
+        ui = {
+            "type": f"tool-{ASK_USER}",
+            "toolCallId": self._ids.next_ask(request.id),
+            "state": states[next(iter(result))] if result is not None else "input-available",
+            "input": request_about(request, self._ids),
+            "callProviderMetadata": ask_metadata(request, self._ids),
+        }
+        return without_none(ui) | (result or {})
 
     def _todos(self, part: TodosPart) -> list[UIPart]:
         return [_at_rest(todos_chunk(part.items, self._ids.all_of(part.scope)))]

@@ -6,7 +6,14 @@ clients look a call up by its id among all messages, so on the wire an id is uni
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable
+from typing import Final
+
+ASK_USER: Final = "ask_user"
+"""The tool whose calls ask a person."""
+_ASK: Final = re.compile("@ask[0-9]*:(.*)", re.DOTALL)
 
 
 class WireIds:
@@ -15,11 +22,16 @@ class WireIds:
     def __init__(self, message_id: str) -> None:
         self._prefix = f"{message_id}:"
         self._calls: set[str | None] = set()
+        self._asks: Counter[str | None] = Counter()
 
     def start(self, call: str | None) -> str:
         """The id of a call that starts."""
         self._calls.add(call)
         return self.of(call)
+
+    def has_started(self, call: str | None) -> bool:
+        """Whether the message has that call."""
+        return call in self._calls
 
     def of(self, own: str | None) -> str:
         """The id of a call or of a request."""
@@ -36,3 +48,21 @@ class WireIds:
     def own(self, wire: str) -> str:
         """The id without the message's, if it has that."""
         return wire.removeprefix(self._prefix)
+
+    # Calls that ask a person: a request may have the id of a call, and may be made again
+
+    def next_ask(self, request: str | None) -> str:
+        """The id of the next call that makes a request."""
+        self._asks[request] += 1
+        number = self._asks[request]
+        return self.of(f"@ask{number if number > 1 else ''}:{request}")
+
+    def asked(self, wire: str) -> str | None:
+        """The request that such a call makes; none if it is another call."""
+        found = _ASK.fullmatch(self.own(wire))
+        return found[1] if found is not None else None
+
+    def request(self, wire: str) -> str:
+        """The own id of a request, from its id or from that of the call that makes it."""
+        asked = self.asked(wire)
+        return asked if asked is not None else self.own(wire)

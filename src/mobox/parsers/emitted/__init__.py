@@ -196,6 +196,7 @@ _REPEATED: Final = "told before"
 """The reason of a RAW for a line that repeats its call with more fields, and makes no event."""
 
 _DEFAULTS: Final = ToolUseStart(name="")
+_ABOUT_CALL: Final = ("scope", "name", "kind", "server", "frontend", "display")
 _SOURCE_FIELDS: Final = {"url": (str,), "title": (str,), "score": (int, float)}
 _USAGE_WITHIN: Final = ("done", "result")
 
@@ -468,7 +469,7 @@ def _input_end(start: ToolUseStart, value: JSON) -> ToolUseEnd:
 
 def _changes(start: ToolUseStart, use: ToolUseStart) -> Data:
     """Fields of the line with a call's input that differ from the line with its start."""
-    fields = {name: getattr(use, name) for name in ("scope", "name", "kind", "server", "display")}
+    fields = {name: getattr(use, name) for name in _ABOUT_CALL}
     return {
         name: list(value) if name == "scope" else value
         for name, value in fields.items()

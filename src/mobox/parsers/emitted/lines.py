@@ -125,6 +125,11 @@ def _number(value: JSON) -> JSON:
     return None if type(value) is str and not value[-1:].isdigit() else value
 
 
+def _flag(value: JSON) -> JSON:
+    # The name of a frontend, which agents may give too, is no answer to whether the page runs it.
+    return value if type(value) is bool else None
+
+
 def _scope(value: JSON) -> JSON:
     # Agents use `scope` for other things too: ours is a list of ids.
     ours = type(value) is list and all(type(name) is str for name in value)
@@ -137,6 +142,7 @@ _CONVERTERS: Final[dict[str, Converter]] = {
     "signal": _text,
     "session_id": _text,
     "scope": _scope,
+    "frontend": _flag,
     "cost_usd": _number,
     "duration_ms": _number,
 }

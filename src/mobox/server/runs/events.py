@@ -21,6 +21,7 @@ from mobox.events.printable import printable
 from mobox.formatters import Formatter, profiles_of, protocols
 from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream
+from mobox.server.formats import served_format
 from mobox.server.runs.inspector import Inspector
 from mobox.server.runs.reader import (
     ProtocolRunFormatter,
@@ -30,7 +31,6 @@ from mobox.server.runs.reader import (
     run_formatters,
 )
 from mobox.server.services import Services, json_response
-from mobox.server.session_index import Format
 from mobox.storage.log import Run
 
 CANONICAL: Final = "canonical"
@@ -66,7 +66,8 @@ class Stderr(Struct, kw_only=True):
 async def stream_events(request: Request, services: Services) -> ASGIApp:
     """A run in one format."""
     run = await _run(request, services)
-    fmt = Format(_parameter(request, "format") or CANONICAL, _parameter(request, "profile"))
+    protocol, profile = _parameter(request, "format"), _parameter(request, "profile")
+    fmt = served_format(services.settings, protocol or CANONICAL, profile)
     make = run_formatters(run, [fmt], lambda made: ProtocolRunFormatter(*made), services.index)
     return await _stream(request, services, run, make)
 
@@ -77,7 +78,8 @@ async def inspect_run(request: Request, services: Services) -> ASGIApp:
     listed = _parameter(request, "format")
     names = list(dict.fromkeys(listed.split(","))) if listed is not None else protocols()
     parts = (name.partition(":") for name in names)
-    formats = [Format(protocol, profile or None) for protocol, _, profile in parts]
+    settings = services.settings
+    formats = [served_format(settings, name, profile or None) for name, _, profile in parts]
 
     def make(formatters: list[Formatter]) -> RunFormatter:
         return Inspector(services.storage, run.id, dict(zip(names, formatters, strict=True)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from typing import Any, ClassVar, Final
 
@@ -31,6 +31,7 @@ from mobox.server.auth.connections import OpenConnection
 from mobox.server.auth.principal import principal_of
 from mobox.server.errors import OUR_FAULT, explain, explain_status
 from mobox.server.files.bodies import ChatBody
+from mobox.server.formats import served_format
 from mobox.server.metrics import Registry
 from mobox.server.readers import Readers
 from mobox.server.services import forwarded_headers
@@ -44,6 +45,7 @@ from mobox.server.socketio.reader import (
     SessionReader,
     SessionSources,
 )
+from mobox.settings import Settings
 from mobox.storage import Storage
 from mobox.storage.log import Run
 from mobox.supervisor.input_requests import input_requests_of
@@ -64,14 +66,14 @@ class Sessions:
 
     def __init__(
         self,
+        settings: Settings,
         storage: Storage,
         actions: ChatActions,
         index: SessionIndex,
         readers: Readers,
         metrics: Registry,
-        forwarded: Sequence[str] = (),
     ) -> None:
-        self._forwarded = forwarded
+        self._settings = settings
         self._storage = storage
         self._actions = actions
         self._sources = SessionSources(storage, index, readers)
@@ -160,7 +162,7 @@ class Sessions:
     async def _join(self, socket: Socket, owner: str, payload: JSON) -> Joined:
         join = convert("", payload, Join)
         self._check_limit(socket, join.session_id)
-        session = Session(owner, join.session_id, _format(join))
+        session = Session(owner, join.session_id, _format(join, self._settings))
         is_indexed = session.format.protocol == AGENT_EVENTS
         open_reader = self._open_indexed if is_indexed else self._open_framed
         reader, active = await open_reader(session, join)
@@ -213,7 +215,7 @@ class Sessions:
 
     async def _submit(self, socket: Socket, owner: str, payload: JSON) -> dict[str, JSON]:
         connection = HTTPConnection(socket.scope)
-        headers = forwarded_headers(connection, self._forwarded)
+        headers = forwarded_headers(connection, self._settings.forwarded_headers)
         body, key = body_of(payload)
         sent = read_request(body, key, headers)
         request = await ChatBody(body).attach(self._storage.files, owner, sent)
@@ -241,13 +243,13 @@ class Sessions:
     """By event: the scope that a key needs, and the handler."""
 
 
-def _format(join: Join) -> Format:
+def _format(join: Join, settings: Settings) -> Format:
     """The requested format; raises `UnknownProtocol` or `UnknownProfile`."""
     name = join.format or AGENT_EVENTS
     known = profiles_of(name)
     if join.profile is not None and join.profile not in known:
         raise UnknownProfile(join.profile, known)
-    return Format(name, join.profile)
+    return served_format(settings, name, join.profile)
 
 
 class Subscription:

@@ -14,7 +14,7 @@ const agUi = import.meta.glob<string>("../../../../tests/golden/**/*.ag-ui-1.0.j
   import: "default",
   eager: true,
 });
-const aiSdk = import.meta.glob<string>("../../../../tests/golden/**/*.ai-sdk-v[67].jsonl", {
+const aiSdk = import.meta.glob<string>("../../../../tests/golden/**/*.ai-sdk-*.jsonl", {
   query: "?raw",
   import: "default",
   eager: true,
@@ -22,9 +22,11 @@ const aiSdk = import.meta.glob<string>("../../../../tests/golden/**/*.ai-sdk-v[6
 
 const documents = (lines: string) => lines.split("\n").filter((line) => line.startsWith("{"));
 const nameOf = (path: string) => path.replace(/^.*golden\/|\.ag-ui-1\.0\.jsonl$/g, "");
-/** As the page reads it; where that is not kept, as clients of before do: it is the same then. */
+/** As the page reads it; where that is not kept, as other clients do: it is the same then. */
 const aiSdkRecording = (path: string) =>
-  aiSdk[path.replace("ag-ui-1.0", "ai-sdk-v7")] ?? aiSdk[path.replace("ag-ui-1.0", "ai-sdk-v6")];
+  ["page", "v7", "v6"]
+    .map((profile) => aiSdk[path.replace("ag-ui-1.0", `ai-sdk-${profile}`)])
+    .find((recording) => recording !== undefined);
 const recordings = Object.entries(agUi).map(
   ([path, events]) => [nameOf(path), events, aiSdkRecording(path) ?? ""] as const,
 );

@@ -72,7 +72,7 @@ describe("what is sent", () => {
     expect(await read(await transport.sendMessages(sent))).toEqual(HI);
     expect(accepted).toEqual(["run_1"]);
     expect(sockets.received.slice(0, 2)).toEqual([
-      ["session:join", { sessionId: "c1", format: "ai-sdk", profile: "v7" }],
+      ["session:join", { sessionId: "c1", format: "ai-sdk", profile: "page" }],
       [
         "chat:message",
         {
