@@ -1,1 +1,0 @@
-export{V as Mermaid}from"./index-BUS_B73Y.js";
