@@ -17,7 +17,7 @@ from web.browser_watch import Watch, Watched
 
 __all__ = ["base_url", "browser_type_launch_args", "gate", "port", "watched"]
 
-expect.set_options(timeout=8000)
+expect.set_options(timeout=LIMIT / 2 * 1000)
 
 
 @pytest.fixture(scope="session")
