@@ -5,9 +5,14 @@ import pytest
 from mobox import errors
 from mobox.errors import (
     AuthError,
+    BodyTooLarge,
     ChatNotFound,
     ConflictError,
     DatabaseTooNew,
+    FileInUse,
+    FileNotFound,
+    FileQuotaExceeded,
+    FileTooLarge,
     InvalidCursor,
     KeyNotFound,
     KeyReused,
@@ -31,9 +36,17 @@ from mobox.errors import (
 
 FAMILIES: dict[type[MoboxError], list[type[MoboxError]]] = {
     AuthError: [NotPermitted, Unauthenticated],
-    ConflictError: [KeyReused, NotWaiting, RunActive],
-    NotFoundError: [ChatNotFound, KeyNotFound, RunNotFound],
-    QuotaError: [RateLimited, TooManyRuns, TooManySessions, TooManyStreams],
+    ConflictError: [FileInUse, KeyReused, NotWaiting, RunActive],
+    NotFoundError: [ChatNotFound, FileNotFound, KeyNotFound, RunNotFound],
+    QuotaError: [
+        BodyTooLarge,
+        FileQuotaExceeded,
+        FileTooLarge,
+        RateLimited,
+        TooManyRuns,
+        TooManySessions,
+        TooManyStreams,
+    ],
     StorageError: [DatabaseTooNew, StorageUnavailable, WriteRefused],
 }
 OLD_NAMES: dict[str, type[MoboxError]] = {

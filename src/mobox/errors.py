@@ -7,6 +7,7 @@
     * UnknownProfile      the formatter has no such profile
     * UnknownAgent        the catalog has no such agent
     * UnknownSandbox      no sandbox has that name
+    * UnknownFileStore    no store of files has that name
   * NotInstalled          a required package is not installed
   * PluginError           a registered plugin cannot be used
     * NameTaken           more than one package registered the name
@@ -30,6 +31,7 @@
     * RunNotFound         no such run
       * LogDeleted        the run was deleted by its owner
     * KeyNotFound         no such API key
+    * FileNotFound        no such file
   * AuthError             authentication or permission failed
     * Unauthenticated     authentication failed
     * NotPermitted        the client is authenticated, but lacks a scope
@@ -38,11 +40,15 @@
     * RunActive           the chat has an active run
     * NotWaiting          the run has no input request that this would answer
     * KeyReused           an idempotency key was used with another request
+    * FileInUse           a chat names the file, so it cannot be deleted alone
   * QuotaError            a limit of the server or of the owner is reached
     * TooManyRuns         the limit of concurrent runs is reached
     * TooManySessions     a socket has joined the maximum number of sessions
     * TooManyStreams      an owner has the maximum number of open streams
     * RateLimited         rate limit: an owner starts runs too fast
+    * BodyTooLarge        the body of a request exceeds its limit
+    * FileTooLarge        a file exceeds the limit of one file
+    * FileQuotaExceeded   the files of an owner exceed their limit
   * DecisionNotAllowed    the input request does not allow this decision
   * ShuttingDown          the server is shutting down and starts no more runs
   * InvalidCursor         a cursor is malformed, or beyond the end of the log
@@ -110,6 +116,12 @@ class UnknownSandbox(UnknownName):
     """No sandbox is registered under that name."""
 
     kind = "sandbox"
+
+
+class UnknownFileStore(UnknownName):
+    """No store of files is registered under that name."""
+
+    kind = "file store"
 
 
 class NotInstalled(MoboxError):
@@ -266,6 +278,12 @@ class KeyNotFound(NotFoundError):
     kind = "key"
 
 
+class FileNotFound(NotFoundError):
+    """The owner has no file of that id."""
+
+    kind = "file"
+
+
 class AuthError(MoboxError):
     """The client is not authenticated, or lacks a permission."""
 
@@ -363,6 +381,40 @@ class RateLimited(QuotaError):
         )
 
 
+def _size(count: int) -> str:
+    return f"{count / (1 << 20):.3g} MiB" if count >= 1 << 20 else f"{count:,} bytes"
+
+
+class BodyTooLarge(QuotaError):
+    """The body of a request exceeds its limit, which `setting` names."""
+
+    def __init__(self, most: int, setting: str, what: str = "the body") -> None:
+        self.size = _size(most)
+        super().__init__(
+            f"{what} is larger than {most} bytes, the limit of this server (--{setting})"
+        )
+
+
+class FileTooLarge(QuotaError):
+    """A file exceeds the limit of one file."""
+
+    def __init__(self, most: int) -> None:
+        self.size = _size(most)
+        super().__init__(
+            f"the file is larger than {most} bytes, the limit of this server (--max-file)"
+        )
+
+
+class FileQuotaExceeded(QuotaError):
+    """The files of an owner exceed their limit in bytes."""
+
+    def __init__(self, stored: int, most: int) -> None:
+        super().__init__(
+            f"your files take {stored} of {most} bytes (--max-files-per-owner), and this file does"
+            " not fit: delete chats with files"
+        )
+
+
 class ShuttingDown(MoboxError):
     """The server is shutting down and starts no more runs."""
 
@@ -376,6 +428,14 @@ class KeyReused(ConflictError):
     def __init__(self, key: str) -> None:
         self.key = key
         super().__init__(f"the idempotency key {key!r} was already used with another request")
+
+
+class FileInUse(ConflictError):
+    """A chat names the file: it is deleted with the last of these chats."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"file {name!r} is part of a chat: it is deleted with the chat")
 
 
 class InvalidCursor(MoboxError):

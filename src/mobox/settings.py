@@ -270,6 +270,16 @@ class Settings(Struct, frozen=True, kw_only=True):
         Setting("request headers that agents get in turn.frontend, a,b", _named_headers),
     ] = ()
     max_body: Annotated[int, Setting("maximum size of a request body in bytes", _count)] = 8 << 20
+    max_chat_body: Annotated[
+        int, Setting("maximum size of a chat request with the files in it, in bytes", _count)
+    ] = 128 << 20
+    files: Annotated[
+        str, Setting("where the bytes of files are stored (default: beside the database)")
+    ] = ""
+    max_file: Annotated[int, Setting("maximum size of one file in bytes", _count)] = 32 << 20
+    max_files_per_owner: Annotated[
+        int, Setting("maximum size of all files of one owner in bytes", _count)
+    ] = 1 << 30
     max_runs: Annotated[int, Setting("maximum number of concurrent runs", _count)] = 200
     max_runs_per_owner: Annotated[
         int | None,
@@ -324,6 +334,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     sweep: float = 4
     """How often to look for runs with expired leases. They end within 5 s of the lease's expiry:
     this leaves time to write the end."""
+    sweep_files: float = 300
+    """How often to look for files that no chat names any more."""
     look: float = 1
     """How often to poll for runs that other processes want executed or stopped, where there are no
     notifications."""

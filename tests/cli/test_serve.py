@@ -37,6 +37,10 @@ VALUES = {
     "allow_credentials": ("yes", True),
     "forwarded_headers": ("X-Tenant", ("x-tenant",)),
     "max_body": ("1000", 1000),
+    "max_chat_body": ("2000", 2000),
+    "files": ("s3", "s3"),
+    "max_file": ("300", 300),
+    "max_files_per_owner": ("3000", 3000),
     "max_runs": ("3", 3),
     "max_runs_per_owner": ("2", 2),
     "max_runs_per_minute": ("5", 5),
@@ -103,7 +107,7 @@ PREFIX = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (\w+) \[\d+\] mobox\
 
 def test_every_setting_is_tried_here() -> None:
     assert VALUES.keys() == SETTINGS.keys()
-    of_a_supervisor = {"drain", "grace", "look", "notice", "quiet", "sweep"}
+    of_a_supervisor = {"drain", "grace", "look", "notice", "quiet", "sweep", "sweep_files"}
     of_a_store = {"busy_seconds", "opening_seconds", "poll_seconds", "raw_bytes", "readers"}
     only_in_programs = of_a_supervisor | of_a_store | {"clock", "synchronous"}
     assert VALUES.keys() | only_in_programs == set(Settings.__struct_fields__)

@@ -83,6 +83,13 @@ def told(*events: StreamEvent, times: bool = False) -> list[Chunk]:
     return chunks_of(documents)[1:-1]
 
 
+def chunks_of_calls(*events: StreamEvent) -> list[Chunk]:
+    """The same for calls in the last step: the run ends with an empty one."""
+    *chunks, start, finish = told(*events)
+    assert types([start, finish]) == ["start-step", "finish-step"]
+    return chunks
+
+
 def types(chunks: Sequence[Chunk]) -> list[str]:
     return [chunk["type"] for chunk in chunks]
 
@@ -428,8 +435,27 @@ STEPS: list[tuple[str, list[StreamEvent], list[str]]] = [
         ],
         [
             *("start-step", "tool-input-start", "tool-input-available"),
-            *("tool-output-available", "finish-step"),
+            *("tool-output-available", "finish-step", "start-step", "finish-step"),
         ],
+    ),
+    (
+        "a run does not end with a step that has calls: clients would send it again",
+        [
+            *(ToolUseStart(id="c", name="ls"), ToolUseEnd(id="c", input={})),
+            *(ToolResult(id="c", output=1), Text(id="t", content="One.")),
+        ],
+        [
+            *("tool-input-start", "tool-input-available", "tool-output-available"),
+            *("text-start", "text-delta", "text-end", "start-step", "finish-step"),
+        ],
+    ),
+    (
+        "calls that the provider runs are not sent again",
+        [
+            *(ToolUseStart(id="c", name="ls", server=True), ToolUseEnd(id="c", input={})),
+            ToolResult(id="c", output=1),
+        ],
+        ["tool-input-start", "tool-input-available", "tool-output-available"],
     ),
     (
         "a step of the plan is data that is replaced when it ends",
@@ -795,7 +821,7 @@ CALLS: list[tuple[str, list[StreamEvent], list[Chunk]]] = [
     ("events", "expected"), [row[1:] for row in CALLS], ids=[row[0] for row in CALLS]
 )
 def test_calls(events: list[StreamEvent], expected: list[Chunk]) -> None:
-    assert told(CALL, *events) == [STARTED, *expected]
+    assert chunks_of_calls(CALL, *events) == [STARTED, *expected]
 
 
 @pytest.mark.parametrize(
@@ -807,12 +833,12 @@ def test_calls(events: list[StreamEvent], expected: list[Chunk]) -> None:
     ],
 )
 def test_kind_of_a_call_is_sent_with_its_input(start: ToolUseStart, mobox: Chunk) -> None:
-    chunks = told(start, ENDED, ToolResult(id="c", output=1))
+    chunks = chunks_of_calls(start, ENDED, ToolResult(id="c", output=1))
     assert chunks == [STARTED, available({}, providerMetadata={"mobox": mobox}), output(1)]
 
 
 def test_a_broken_input_keeps_what_the_call_is() -> None:
-    _, broken = told(replace(CALL, kind="code"), ToolUseEnd(id="c", invalid="{oops"))
+    _, broken = chunks_of_calls(replace(CALL, kind="code"), ToolUseEnd(id="c", invalid="{oops"))
     assert broken == {**BROKEN, "providerMetadata": {"mobox": {"kind": "code"}}}
 
 

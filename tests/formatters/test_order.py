@@ -80,7 +80,7 @@ def test_the_texts_are_two_messages_in_the_chat_pane() -> None:
 def test_the_stored_message_has_the_same_order() -> None:
     message = build_message(LOG, "msg_1")
     parts = [part["type"] for part in ui_message(message)["parts"]]
-    assert parts == ["text", "data-step", "text", "dynamic-tool"]
+    assert parts == ["text", "data-step", "text", "dynamic-tool", "step-start"]
     assert [each["content"] for each in snapshot(message)[:2]] == ["Hello", "More"]
 
 

@@ -111,7 +111,7 @@ async def in_pieces(read: list[int]) -> AsyncIterator[bytes]:
 async def test_body_is_read_after_authentication_and_up_to_its_limit(
     tmp_path: Path,
 ) -> None:
-    app, _ = own_routes(tmp_path, max_body=10_000)
+    app, _ = own_routes(tmp_path, max_body=10_000, max_chat_body=10_000)
     async with running(app) as client:
         for user, status, most in (("", 401, 0), ("ann", 413, 11)):
             read: list[int] = []

@@ -21,6 +21,7 @@ from server.live_server import LIMIT
 Step = list[Any]
 
 RUN_AGENT = """
+    import hashlib
     import json
     import socket
     import sys
@@ -77,12 +78,21 @@ RUN_AGENT = """
         emit_text(" ".join(message["role"] for message in read_turn().history))
         return script[1:]
 
+    def files(script):
+        turn = read_turn()
+        parts = turn.parts + [part for said in turn.history for part in said["parts"]]
+        for part in parts:
+            if part["type"] == "file":
+                emit_text(hashlib.sha256(turn.file(part)).hexdigest() + " ")
+        return script[1:]
+
     def leave(script, code):
         sys.exit(code)
 
     STEPS = {"emit": say, "flood": flood, "count": count, "gate": gate, "approve": ask_first,
              "decide": decide,
-             "ask": question, "page": page, "told": told, "history": history, "exit": leave}
+             "ask": question, "page": page, "told": told, "history": history, "exit": leave,
+             "files": files}
 
     try:
         turn = read_turn()

@@ -17,11 +17,15 @@ async def test_answering_client_learns_whether_the_run_continues(tmp_path: Path)
         told = await client.post("/api/chat/c1/answer", json={"requestId": "r1"})
         assert (told.status_code, told.json()) == (202, {"runId": run.id, "status": "waiting"})
         again = await client.post("/api/chat/c1/answer", json={"requestId": "r1"})
-        assert (again.status_code, again.json()["error"]["code"]) == (409, "not_waiting")
+        counted = {"late": True, "decision": "answered"}
+        assert again.status_code == 200
+        assert again.json() == {"runId": run.id, "status": "waiting", **counted}
         stopped = await client.post("/api/chat/c1/stop", json={"runId": run.id})
         assert (stopped.status_code, stopped.json()["status"]) == (202, "done")
         late = await client.post("/api/chat/c1/answer", json={"requestId": "r2"})
-        assert late.status_code == 400
+        assert (late.status_code, late.json()["decision"]) == (200, "cancelled")
+        unknown = await client.post("/api/chat/c1/answer", json={"requestId": "r3"})
+        assert (unknown.status_code, unknown.json()["error"]["code"]) == (409, "not_waiting")
 
 
 async def test_the_active_run_is_the_one_that_goes_on_though_a_later_one_waits(

@@ -311,8 +311,10 @@ def test_waiting_session_shows_its_request_and_is_answered(
     assert late.ask("chat:answer", answer)["runId"] == run_id
     assert socket.events() == late.events() == server_probe.events(run_id)
     assert socket.events()[-2]["content"] == "answered: redSo be it."
-    refused = late.ask("chat:answer", answer)["error"]
-    assert refused["code"] == "invalid_request", "nobody asks any more"
+    again = late.ask("chat:answer", {**answer, "value": "blue"})
+    assert (again["late"], again["value"]) == (True, "red"), "the first answer counts"
+    refused = late.ask("chat:answer", {**answer, "requestId": "colours"})["error"]
+    assert refused["code"] == "not_waiting", "nobody asked that"
 
 
 def test_only_allowed_decisions_of_a_session_are_accepted(

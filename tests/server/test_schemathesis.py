@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,10 +75,16 @@ async def _furnished(url: str, data: Path) -> Target:
         runs = [await say_something(storage, "ann", "c1", "Hi")]
         runs += [await ask_something(storage, "ann", "c2", "How many?")]
         chats = ["c1", "c2"]
+        file = await storage.files.add("ann", _pieces(b"Hello"), "text/plain")
         known = {"chat_id": chats, "thread_id": chats, "run_id": runs[:1], "agent": ["brief"]}
+        known["file_id"] = [file.id]
         return Target(url, secret, known)
     finally:
         await storage.close()
+
+
+async def _pieces(data: bytes) -> AsyncIterator[bytes]:
+    yield data
 
 
 def test_all_routes_are_requested() -> None:

@@ -168,7 +168,7 @@ BY_RUN_ID = {
     "readers", "set_reader", "take_over",
 }  # fmt: skip
 OF_THE_STORE = {
-    "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "forget_deleted",
+    "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "files", "forget_deleted",
     "idle_chats", "has_active_worker", "is_running", "settle", "still_there", "stopping",
     "wake_ups", "when_work",
 }  # fmt: skip

@@ -7,6 +7,7 @@ import pytest
 from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.postgres import PostgresStorage
 from storage.conformance import Conformance, StorageConformance
+from storage.conformance_files import FilesConformance
 from storage.conformance_keys import KeysConformance
 from storage.conformance_leases import LeasesConformance
 from storage.conformance_pruning import PruningConformance
@@ -49,4 +50,8 @@ class TestPostgresQueue(OnPostgres, QueueConformance):
 
 
 class TestPostgresLeases(OnPostgres, LeasesConformance):
+    pass
+
+
+class TestPostgresFiles(OnPostgres, FilesConformance):
     pass

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from mobox.storage import Settings, SqliteStorage, Storage
 from storage.conformance import Conformance, StorageConformance
+from storage.conformance_files import FilesConformance
 from storage.conformance_keys import KeysConformance
 from storage.conformance_leases import LeasesConformance
 from storage.conformance_pruning import PruningConformance
@@ -30,4 +31,8 @@ class TestSqliteQueue(OnSqlite, QueueConformance):
 
 
 class TestSqliteLeases(OnSqlite, LeasesConformance):
+    pass
+
+
+class TestSqliteFiles(OnSqlite, FilesConformance):
     pass

@@ -11,7 +11,7 @@ from mobox.errors import StorageError
 from mobox.events import Done, Start
 from mobox.storage import Settings, SqliteStorage, Storage
 from mobox.storage.log import Run, RunId
-from mobox.supervisor.recovery import AT_ONCE, PollLoop, Reaper
+from mobox.supervisor.recovery import AT_ONCE, PollLoop, Reaper, Sweep
 from supervisor.stage import submit
 
 LOSING = Settings(queue=0)  # what is left to others is lost at once
@@ -29,7 +29,7 @@ async def test_who_ends_what_was_lost_looks_around_meanwhile() -> None:
         await looked.wait()
         swept.set()
 
-    lookout = PollLoop((look, 0.01), (sweep, 3600))
+    lookout = PollLoop((look, 0.01), Sweep(sweep, 3600, "sweeping"))
     lookout.start()
     try:
         await swept.wait()

@@ -35,6 +35,8 @@ EMPTY = """
 DELETE FROM mobox.chat; DELETE FROM mobox.event; DELETE FROM mobox.raw;
 DELETE FROM mobox.deleted_run; DELETE FROM mobox.leftover;
 DELETE FROM mobox.api_key; DELETE FROM mobox.ticket;
+DELETE FROM mobox.file; DELETE FROM mobox.file_reference; DELETE FROM mobox.loose_blob;
+DELETE FROM mobox.file_chunk; DELETE FROM mobox.file_secret;
 UPDATE mobox.counter SET value = 0 WHERE name = 'entry';
 """
 

@@ -92,6 +92,49 @@ def test_two_questions_are_answered_in_two_protocols(server: LiveServer, watched
     assert_shows_what_is_stored(tab, server)
 
 
+# Two browsers, of which neither knows what the other does
+
+
+@by_each
+def test_late_approval_shows_the_decision_that_counted(
+    server: LiveServer, watched: Watched, protocol: str
+) -> None:
+    first = Speaking(watched(server.url)[0], protocol).tab()
+    first.say(prompt(*FIRST, *asked("one", text("It was done."))))
+    expect(first.page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
+    second = Speaking(watched(server.url)[0], protocol).tab(first.chat)
+    deny = second.page.get_by_role("button", name="Deny", exact=True)
+    expect(deny).to_be_visible()
+    first.page.get_by_role("button", name="Approve", exact=True).click()
+    first.finish()
+    deny.click()
+    for tab in (first, second):
+        tab.sees("It was done.")
+        tab.finish()
+        expect(tab.page.get_by_role("alert")).to_have_count(0)
+        assert_shows_what_is_stored(tab, server)
+
+
+@by_each
+def test_late_answer_shows_the_one_that_counted(
+    server: LiveServer, watched: Watched, protocol: str
+) -> None:
+    first = Speaking(watched(server.url)[0], protocol).tab()
+    first.say(prompt(*FIRST, ["ask", "colour", "Which colour?"]))
+    expect(first.page.get_by_role("button", name="red")).to_be_visible()
+    second = Speaking(watched(server.url)[0], protocol).tab(first.chat)
+    blue = second.page.get_by_role("button", name="blue")
+    expect(blue).to_be_visible()
+    first.page.get_by_role("button", name="red").click()
+    first.finish()
+    blue.click()
+    for tab in (first, second):
+        tab.sees("answered: red")
+        tab.finish()
+        expect(tab.page.get_by_role("alert")).to_have_count(0)
+        assert_shows_what_is_stored(tab, server)
+
+
 # What an agent allows
 
 ALL = ("approve", "edit", "reject", "respond")

@@ -8,13 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
 from mobox.storage.keys import ApiKey
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import prompt, text
-from server.server_with_keys import give_key_at, revoke_at
+from server.server_with_keys import bearer, give_key_at, revoke_at
 from web.browser_watch import Watched
 from web.chat_tab import HAS_CHAT
 from web.protocol_tabs import PROTOCOLS, Speaking
@@ -128,3 +129,32 @@ def test_form_is_accessible(keyed: LiveServer, axe: str, watched: Watched) -> No
     expect(door.page.get_by_role("alert")).to_be_visible()
     door.page.evaluate(axe)
     assert door.page.evaluate(RUN, RULES) == []
+
+
+PICTURE = (
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89"
+    b"\0\0\0\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\0\x05\0\x01\xff\x89\x99=\x1d\0\0\0\0IEND\xaeB`\x82"
+)
+
+
+def test_a_picture_of_a_message_is_shown_to_its_owner(
+    keyed: LiveServer, data: Path, watched: Watched
+) -> None:
+    """The page cannot send a key with an image, so its address is signed."""
+    _, secret = key_of(data, "ann with a picture")
+    headers = bearer(secret)
+    with httpx.Client(base_url=keyed.url, headers=headers, trust_env=False) as client:
+        form = {"file": ("house.png", PICTURE, "image/png")}
+        file = client.post("/api/files", files=form).raise_for_status().json()
+        words = {"type": "text", "text": prompt(text("Nice."))}
+        message = {"id": "m1", "role": "user", "parts": [words, file]}
+        body = {"id": "picture", "messages": [message]}
+        client.post("/api/chat", json=body).raise_for_status()
+    context, watch = watched(keyed.url)
+    watch.expect(UNKNOWN)
+    door = Authenticator(context.new_page())
+    door.page.goto("/chat/picture")
+    door.open(secret)
+    picture = door.page.get_by_role("img", name="house.png")
+    expect(picture).to_be_visible()
+    expect(picture).to_have_js_property("naturalWidth", 1)

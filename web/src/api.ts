@@ -135,8 +135,9 @@ export const deleteChat = async (id: string): Promise<void> => {
 export const stopRun = async (id: string, runId?: string): Promise<{ runId: string | null }> =>
   (await ask("POST", address(`api/chat/${word(id)}/stop`), runId ? { runId } : {})).json();
 
-export const sendAnswer = async (id: string, answer: Answer): Promise<void> => {
-  await ask("POST", address(`api/chat/${word(id)}/answer`), answer);
+/** An answer that comes too late is no error: the stream shows the one that counted. */
+export const sendAnswer = async (id: string, answer: Answer, runId?: string): Promise<void> => {
+  await ask("POST", address(`api/chat/${word(id)}/answer`), { ...answer, runId });
 };
 
 /** A format for runs, and its profiles, the default first. */

@@ -106,6 +106,9 @@ class Turn(control.Turn):
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._folder
 
+    def _state_folder(self) -> Path:
+        return self._folder
+
     def ask(
         self, prompt: str, kind: str = "question", resume: JSON = None, **more: Any
     ) -> Question:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-STORAGE = ("data", "database_url")
+STORAGE = ("data", "database_url", "files")
 """The settings of commands that open a server's store, whether or not the server is running."""
 
 
@@ -48,7 +48,7 @@ def with_storage(settings: Settings, work: Callable[[Storage], Awaitable[T]]) ->
     from mobox.storage import open_storage
 
     async def run() -> T:
-        storage = await open_storage(settings.database)
+        storage = await open_storage(settings.database, settings)
         try:
             return await work(storage)
         finally:

@@ -43,6 +43,10 @@ class PromptFile(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="fil
     url: str
     """Its address, or the file itself as a `data:` URL."""
     name: str | None = None
+    file_id: str | None = None
+    """The id of the stored file, if it is one; `url` is then its path on this server."""
+    path: str | None = None
+    """In a turn: where the file is in the state folder of the chat, if it is there."""
 
 
 class PromptData(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="data"):

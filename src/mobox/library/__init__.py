@@ -28,7 +28,7 @@ from mobox.events import LogEntry
 from mobox.events.turn import Action, Answer, PromptText, UserMessage
 from mobox.events.turn import Request as TurnRequest
 from mobox.formatters import StoredRun, formatter_of_run, is_indexed
-from mobox.library.forwarding import Forwarded, body_to, forwarded_owner, scope_of
+from mobox.library.forwarding import Forwarded, Target, forwarded_owner, scope_of
 from mobox.server.app import create_app, open_services
 from mobox.server.auth.authentication import Found, Hook
 from mobox.server.eventstream import frames
@@ -66,6 +66,10 @@ class Options(TypedDict, total=False):
     forwarded_headers: Sequence[str]
     """Request headers that agents get in `turn.frontend`."""
     max_body: int
+    max_chat_body: int
+    files: str
+    max_file: int
+    max_files_per_owner: int
     max_runs: int
     max_runs_per_owner: int
     max_runs_per_minute: int
@@ -115,6 +119,7 @@ _CHATS: Final = {
     "ai-sdk": ("/api/chat", "/api/chat"),
 }
 """The routes of a protocol's clients: for the default agent, and for a named one."""
+_FILES: Final = "/api/files"
 _CONNECT: Final = "/api/agui/chat/connect"
 
 
@@ -128,6 +133,7 @@ class Mobox:
         self._principal = principal
         self._settings = settings_of(options)
         self._catalog = catalog_of(options)
+        self._mounted_at = ""
         self._opened = AsyncExitStack()
         self._services: Services | None = None
         self._app: ASGIApp | None = None
@@ -176,18 +182,15 @@ class Mobox:
         if protocol not in _CHATS:
             raise UnknownProtocol(protocol, _CHATS)
         path = _CHATS[protocol][agent is not None].format(agent)
-        read_body = partial(body_to, agent, request, self._settings.max_body)
-        return Forwarded(self, scope_of(request, "POST", path, owner, {}), read_body)
+        return self._forward(request, Target("POST", path, owner, agent))
 
     def resume(self, request: Request, chat_id: str, *, owner: str | None = None) -> Response:
         """The message of a chat's active run, for a `useChat` that reconnects."""
-        path = f"/api/chat/{chat_id}/stream"
-        return Forwarded(self, scope_of(request, "GET", path, owner, {}))
+        return self._forward(request, Target("GET", f"/api/chat/{chat_id}/stream", owner))
 
     def connect(self, request: Request, *, owner: str | None = None) -> Response:
         """The history of a thread, then its active run, for an AG-UI client."""
-        read_body = partial(body_to, None, request, self._settings.max_body)
-        return Forwarded(self, scope_of(request, "POST", _CONNECT, owner, {}), read_body)
+        return self._forward(request, Target("POST", _CONNECT, owner))
 
     def stream(
         self,
@@ -200,7 +203,19 @@ class Mobox:
     ) -> Response:
         """A run in any protocol (by default its log), from `Last-Event-ID`, then live."""
         path, query = f"/api/runs/{run_id}/events", {"format": protocol, "profile": profile}
-        return Forwarded(self, scope_of(request, "GET", path, owner, query))
+        return self._forward(request, Target("GET", path, owner, query=query))
+
+    def upload(self, request: Request, *, owner: str | None = None) -> Response:
+        """Store a file that a page uploads, for its next message."""
+        return self._forward(request, Target("POST", _FILES, owner))
+
+    def file(self, request: Request, file_id: str, *, owner: str | None = None) -> Response:
+        """A file of a message. Serve it at `/api/files/{file_id}`, if Mobox is not mounted."""
+        return self._forward(request, Target("GET", f"{_FILES}/{file_id}", owner))
+
+    def _forward(self, request: Request, target: Target) -> Response:
+        scope = scope_of(request, target, self._mounted_at)
+        return Forwarded(self, scope, request if target.method == "POST" else None)
 
     # Without a request
 
@@ -297,6 +312,7 @@ def mount(
     """
     box = Mobox(principal, **options)
     app.mount(path, box, name="mobox")
+    box._mounted_at = path.rstrip("/")
     theirs = app.router.lifespan_context
 
     @asynccontextmanager

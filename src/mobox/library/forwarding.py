@@ -2,22 +2,21 @@
 
 Rule 1: the app has checked the origin of its own route, so the origin headers are not forwarded.
         Mobox's route still checks that the body is JSON and within the size limit.
-Rule 2: the body is read when Mobox's route reads it, which is after authentication.
+Rule 2: the body is read when Mobox's route reads it, piece by piece, and after authentication.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, quote, urlencode
 
-import msgspec
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mobox.errors import NotJson
-from mobox.events import json_text
+from mobox.server.files.links import BASE, base_of
+from mobox.server.services import AGENT
 
 _OWNER: Final = "mobox.forwarded_for"
 _THEIRS: Final = ("app", "endpoint", "path_params", "route", "router")
@@ -31,23 +30,17 @@ _ABOUT_THE_BODY: Final = (b"content-length", b"content-type")
 class Forwarded(Response):
     """The response of Mobox's route, with the headers and cookies that were set on this one."""
 
-    def __init__(
-        self, app: ASGIApp, scope: Scope, read_body: Callable[[], Awaitable[bytes]] | None = None
-    ) -> None:
+    def __init__(self, app: ASGIApp, scope: Scope, request: Request | None = None) -> None:
+        """With a request, its body is forwarded, even if the app has read it already."""
         super().__init__()
         self._app = app
         self._scope = scope
-        self._read_body = read_body
+        self._body = None if request is None else _messages(request)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def first_the_body() -> Message:
-            read_body, self._read_body = self._read_body, None
-            if read_body is None:
-                return await receive()
-            try:
-                return {"type": "http.request", "body": await read_body(), "more_body": False}
-            except ClientDisconnect:
-                return {"type": "http.disconnect"}
+            message = None if self._body is None else await anext(self._body, None)
+            return await receive() if message is None else message
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -65,10 +58,31 @@ class Forwarded(Response):
         return [*(pair for pair in ours if pair[0] not in names), *theirs]
 
 
-def scope_of(
-    request: Request, method: str, path: str, owner: str | None, query: Mapping[str, str | None]
-) -> Scope:
-    """The ASGI scope for Mobox's route; `query` overrides the request's own parameters."""
+async def _messages(request: Request) -> AsyncIterator[Message]:
+    """The body of a request as the messages in which a server delivers it."""
+    try:
+        async for piece in request.stream():
+            if piece:
+                yield {"type": "http.request", "body": piece, "more_body": True}
+        yield {"type": "http.request", "body": b"", "more_body": False}
+    except ClientDisconnect:
+        yield {"type": "http.disconnect"}
+
+
+class Target(NamedTuple):
+    """The route of Mobox that a request is forwarded to."""
+
+    method: str
+    path: str
+    owner: str | None = None
+    agent: str | None = None
+    query: Mapping[str, str | None] = {}
+    """Parameters that override the request's own."""
+
+
+def scope_of(request: Request, target: Target, mounted_at: str) -> Scope:
+    """The ASGI scope for Mobox's route; the app serves files below `mounted_at`."""
+    method, path, owner, agent, query = target
     scope = {name: value for name, value in request.scope.items() if name not in _THEIRS}
     own = dict(parse_qsl(request.scope["query_string"].decode("latin-1")))
     parameters = {name: value for name, value in {**own, **query}.items() if value is not None}
@@ -81,6 +95,8 @@ def scope_of(
         "query_string": urlencode(parameters).encode(),
         "headers": _headers(request, method),
         _OWNER: owner,
+        AGENT: agent,
+        BASE: base_of(request) + mounted_at,
     }
 
 
@@ -93,22 +109,3 @@ def forwarded_owner(connection: HTTPConnection) -> str | None:
     """The owner that a request was forwarded for, if one was given."""
     owner: str | None = connection.scope.get(_OWNER)
     return owner
-
-
-async def body_to(agent: str | None, request: Request, most: int) -> bytes:
-    """The body with `agent` set; of a body over the limit, enough for the guard to refuse it."""
-    read = bytearray()
-    async for piece in request.stream():
-        read += piece
-        if len(read) > most:
-            return bytes(read)
-    return bytes(read) if agent is None else _with_agent(bytes(read), agent)
-
-
-def _with_agent(body: bytes, agent: str) -> bytes:
-    """A chat request with `agent` set; a body that is not an object is left to the route."""
-    try:
-        value: Any = json_text.decode_json(body)
-    except NotJson:
-        return body
-    return msgspec.json.encode({**value, "agent": agent}) if isinstance(value, dict) else body

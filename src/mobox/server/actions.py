@@ -5,9 +5,11 @@ And which run of a chat a request refers to.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 
-from mobox.errors import ChatNotFound, InvalidRequest, RunNotFound
+from mobox.errors import ChatNotFound, InvalidRequest, NotWaiting, RunNotFound
 from mobox.events import JSON
 from mobox.events.turn import Action, Answer, Decision, Request
 from mobox.formatters.ai_sdk.wire_ids import WireIds
@@ -49,6 +51,26 @@ class RunState(Struct, rename="camel", kw_only=True):
     status: Status | None = None
 
 
+class LateAnswer(RunState, rename="camel", kw_only=True, omit_defaults=True):
+    """A run whose request was answered before: the answer that counted."""
+
+    late: Literal[True]
+    decision: Decision
+    value: JSON = None
+    reason: str | None = None
+
+
+def _late(state: RunState, answer: Answer) -> LateAnswer:
+    return LateAnswer(
+        run_id=state.run_id,
+        status=state.status,
+        late=True,
+        decision=answer.decision,
+        value=answer.value,
+        reason=answer.reason,
+    )
+
+
 class ChatActions:
     """The actions that the routes of all protocols, and sockets, share."""
 
@@ -65,7 +87,7 @@ class ChatActions:
         if run is None:
             raise InvalidRequest("messages", "no run of this chat is waiting for an answer")
         client_request = ClientRequest(name=request.name, frontend=request.frontend)
-        return await self._supervisor.answer(owner, run.id, request.answers, client_request)
+        return await self._answer(owner, run, request.answers, client_request)
 
     async def stop(
         self, owner: str, chat_id: str, run_id: str | None, expected: str | None = None
@@ -81,8 +103,10 @@ class ChatActions:
         return RunState(run_id=stopped.id, status=stopped.status)
 
     async def answer(self, owner: str, chat_id: str, body: AnswerBody) -> RunState:
-        """Answer an input request of the agent."""
+        """Answer an input request of the agent; `LateAnswer` if it was answered before."""
         run = await self._named_or_active(owner, chat_id, body.run_id)
+        if run is None:  # a late answer may be to one that has ended
+            run = await latest_run(self._storage, owner, chat_id)
         if run is None:
             raise InvalidRequest("requestId", "no run of this chat is waiting for an answer")
         answer = Answer(
@@ -91,8 +115,21 @@ class ChatActions:
             value=body.value,
             reason=body.reason,
         )
-        run = (await self._supervisor.answer(owner, run.id, (answer,))).run
-        return RunState(run_id=run.id, status=run.status)
+        submitted = await self._answer(owner, run, (answer,), ClientRequest())
+        state = RunState(run_id=run.id, status=submitted.run.status)
+        return _late(state, submitted.late[0]) if submitted.late else state
+
+    async def _answer(
+        self, owner: str, run: Run, answers: tuple[Answer, ...], client_request: ClientRequest
+    ) -> SubmittedRun:
+        """Answer a run; if others were faster, the run from their answers on."""
+        try:
+            return await self._supervisor.answer(owner, run.id, answers, client_request)
+        except NotWaiting:
+            late = await self._supervisor.late(owner, run.id, answers)
+            if late is None:
+                raise
+            return late
 
     async def _named_or_active(self, owner: str, chat_id: str, run_id: str | None) -> Run | None:
         if run_id is not None:

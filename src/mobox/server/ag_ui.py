@@ -7,7 +7,7 @@ Rule 3: a request that is repeated with the same `runId` gets the same response 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import dropwhile, takewhile
 from typing import overload
@@ -29,14 +29,17 @@ from mobox.formatters.ag_ui import (
     snapshot,
     user_message,
 )
-from mobox.formatters.ag_ui.requests import RunInput, read_input, request_of
+from mobox.formatters.ag_ui.files import file_places
+from mobox.formatters.ag_ui.requests import RunInput, prompts_of, read_input, request_of
 from mobox.formatters.ag_ui.state import PageState, PageStateFormatter
 from mobox.formatters.bodies import Id
 from mobox.server.actions import RunState, latest_run, runs_so_far
 from mobox.server.auth.authentication import authenticator_of
 from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream, frames
-from mobox.server.services import Services, forwarded_headers, json_response, read_as, read_json
+from mobox.server.files.bodies import ChatBody, read_chat_body
+from mobox.server.files.links import linked
+from mobox.server.services import Services, forwarded_headers, json_response, read_as
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import ClientRequest, active_of
 from mobox.supervisor import SubmittedRun
@@ -51,13 +54,14 @@ class StopThread(Struct, rename="camel", kw_only=True):
 
 async def run(request: HttpRequest, services: Services) -> ASGIApp:
     """A message or answers; the response streams the agent's output."""
-    agent = request.path_params.get("agent")
-    return await respond(request, services, agent, await read_json(request))
+    async with read_chat_body(request, services.settings, file_places) as posted:
+        return await respond(request, services, request.path_params.get("agent"), posted)
 
 
 async def connect(request: HttpRequest, services: Services) -> ASGIApp:
     """The history of a thread, then its active run."""
-    return await connect_thread(request, services, await read_json(request))
+    async with read_chat_body(request, services.settings, file_places) as posted:
+        return await connect_thread(request, services, posted.value)
 
 
 async def connect_thread(request: HttpRequest, services: Services, sent: JSON) -> ASGIApp:
@@ -72,7 +76,8 @@ async def connect_thread(request: HttpRequest, services: Services, sent: JSON) -
         return EventStream(_nothing(), services.heartbeats)
     after = 0 if request.query_params.get("replay") == "1" else latest.tail_seq
     messages = await _messages(services, owner, body.thread_id)
-    return await _stream(services, body, SubmittedRun(latest, after), messages)
+    shown = await linked(request, services.storage.files, messages)
+    return await _stream(services, body, SubmittedRun(latest, after), shown)
 
 
 async def stop(request: HttpRequest, services: Services) -> Response:
@@ -85,34 +90,63 @@ async def stop(request: HttpRequest, services: Services) -> Response:
 
 
 async def respond(
-    request: HttpRequest, services: Services, agent: str | None, sent: JSON
+    request: HttpRequest,
+    services: Services,
+    agent: str | None,
+    posted: ChatBody,
+    at: Callable[[JSON], JSON] = lambda value: value,
 ) -> ASGIApp:
-    """The response of an agent; without `agent`, of the one that the request names."""
-    owner, body = owner_of(request), read_input(sent)
+    """The response of an agent; without `agent`, of the one that the request names.
+
+    `at` finds the run's input in the body.
+    """
+    owner, files = owner_of(request), services.storage.files
+    body = read_input(at(posted.value))
+    prompts = [await posted.move_files(files, owner, each) for each in prompts_of(body)]
     messages = await _messages(services, owner, body.thread_id)
     bodies = (message.body for message in messages)
     stored = {each.id: each.parts for each in bodies if isinstance(each, UserMessage)}
     headers = forwarded_headers(request, services.settings.forwarded_headers)
-    wanted = request_of(body, stored, request.headers.get("idempotency-key"), headers)
+    wanted = request_of(body, stored, request.headers.get("idempotency-key"), headers, prompts)
     if agent is not None:
         wanted = replace(wanted, agent=agent)
     continued = await authenticator_of(request).rate_limit.submit(
-        owner, wanted, lambda: _submit(services, owner, wanted)
+        owner, wanted, lambda: _submit(services, owner, wanted, body)
     )
     if wanted.action is not Action.CONTINUE:  # an answer adds no message before the run
         messages = await _messages(services, owner, body.thread_id)
-    return await _stream(services, body, continued, messages)
+    return await _stream(services, body, continued, await linked(request, files, messages))
 
 
-async def _submit(services: Services, owner: str, wanted: Request) -> SubmittedRun:
+async def _submit(services: Services, owner: str, wanted: Request, body: RunInput) -> SubmittedRun:
     if wanted.action is Action.REGENERATE and (again := await _repeated(services, owner, wanted)):
         return again
     try:
-        return await services.actions.submit(owner, wanted)
+        continued = await services.actions.submit(owner, wanted)
     except NotWaiting:
         if again := await _repeated(services, owner, wanted):
             return again
         raise
+    return (
+        await _read_late(services, owner, wanted, body, continued) if continued.late else continued
+    )
+
+
+async def _read_late(
+    services: Services, owner: str, wanted: Request, body: RunInput, late: SubmittedRun
+) -> SubmittedRun:
+    """The run after the answers that counted; the same if this request is repeated (Rule 3)."""
+    if again := await _repeated(services, owner, wanted):
+        return again
+    if not _ends_with_answers(body):
+        raise NotWaiting(late.run.id)
+    await services.storage.note(late.run.id, ClientRequest(name=wanted.name, after=late.after))
+    return late
+
+
+def _ends_with_answers(body: RunInput) -> bool:
+    """Whether the page has nothing after its answers; else it has read what followed them."""
+    return bool(body.resume) or (bool(body.messages) and body.messages[-1].role == "tool")
 
 
 async def _repeated(services: Services, owner: str, wanted: Request) -> SubmittedRun | None:
@@ -131,11 +165,19 @@ async def stop_thread(services: Services, owner: str, thread_id: str, name: str 
     active = active_of(await runs_so_far(storage, owner, thread_id))
     if active is None:
         return json_response(RunState(run_id=None))
-    if name not in (None, active.id):
-        requests = await storage.asked(active.id)
-        if not requests or requests[-1].name != name:
-            return json_response(RunState(run_id=None))
+    is_named = name not in (None, active.id)
+    if is_named and name not in _current_names(await storage.asked(active.id)):
+        return json_response(RunState(run_id=None))
     return json_response(await services.actions.stop(owner, thread_id, active.id), 202)
+
+
+def _current_names(requests: Sequence[ClientRequest]) -> set[str | None]:
+    """The names of the requests whose responses are the latest: one, and those with late answers.
+
+    A late answer may be to an earlier request than the last one.
+    """
+    latest = max((request.after for request in requests), default=0)
+    return {each.name for each in requests if each.after == latest or each is requests[-1]}
 
 
 # The response

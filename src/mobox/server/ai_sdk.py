@@ -1,13 +1,15 @@
 """The routes of the AI SDK's `useChat`: send a message, resume its stream, stop, answer.
 
 Rule 1: a response only reads a log: it may start late, twice or not at all, and the run continues.
-Rule 2: an answer without an input request is an error, never an empty stream.
+Rule 2: an answer without an input request is an error, never an empty stream. One that comes too
+        late, because another page was first, gets the stream after the answer that counted.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
@@ -15,12 +17,14 @@ from starlette.types import ASGIApp
 from mobox.errors import NotFoundError
 from mobox.formatters import get_formatter
 from mobox.formatters.ai_sdk import HEADERS, REPLAYS_FINISHED
+from mobox.formatters.ai_sdk.files import file_places
 from mobox.formatters.ai_sdk.requests import read_request
-from mobox.server.actions import AnswerBody, StopBody, latest_run, run_of_chat
+from mobox.server.actions import AnswerBody, LateAnswer, StopBody, latest_run, run_of_chat
 from mobox.server.auth.authentication import authenticator_of
 from mobox.server.auth.principal import owner_of
 from mobox.server.eventstream import EventStream, frames
-from mobox.server.services import Services, forwarded_headers, json_response, read_as, read_json
+from mobox.server.files.bodies import read_chat_body
+from mobox.server.services import AGENT, Services, forwarded_headers, json_response, read_as
 from mobox.settings import now_ms
 from mobox.storage.log import Run
 
@@ -32,13 +36,13 @@ have ended between the page's two requests, for the history and for the stream."
 
 async def post_message(request: Request, services: Services) -> ASGIApp:
     """A message, an edit, a retry or an answer; the response streams the agent's output."""
-    owner = owner_of(request)
-    wanted = read_request(
-        await read_json(request),
-        request.headers.get("idempotency-key"),
-        forwarded_headers(request, services.settings.forwarded_headers),
-    )
-    profile = requested_profile(request)
+    owner, profile = owner_of(request), requested_profile(request)
+    headers = forwarded_headers(request, services.settings.forwarded_headers)
+    async with read_chat_body(request, services.settings, file_places) as body:
+        wanted = read_request(body.value, request.headers.get("idempotency-key"), headers)
+        wanted = await body.attach(services.storage.files, owner, wanted)
+    if (agent := request.scope.get(AGENT)) is not None:
+        wanted = replace(wanted, agent=agent)
     continued = await authenticator_of(request).rate_limit.submit(
         owner, wanted, lambda: services.actions.submit(owner, wanted)
     )
@@ -77,7 +81,8 @@ async def answer_run(request: Request, services: Services) -> Response:
     """Answer an input request; the agent's further output is in the stream."""
     owner, chat_id = owner_of(request), request.path_params["chat_id"]
     body = await read_as(request, AnswerBody)
-    return json_response(await services.actions.answer(owner, chat_id, body), 202)
+    state = await services.actions.answer(owner, chat_id, body)
+    return json_response(state, 200 if isinstance(state, LateAnswer) else 202)
 
 
 async def _run_named(services: Services, owner: str, run_id: str) -> Run | None:

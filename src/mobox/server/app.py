@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,10 +23,10 @@ from mobox.server.auth.principal import EVERY_SCOPE, Principal
 from mobox.server.auth.rate_limit import RateLimit
 from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
-from mobox.server.guard import Allowed, Guard
+from mobox.server.guard import Allowed, BodyRule, Guard
 from mobox.server.metrics import Registry
 from mobox.server.readers import Readers
-from mobox.server.routes import starlette_routes
+from mobox.server.routes import ROUTES, starlette_routes
 from mobox.server.services import Process, Services
 from mobox.server.session_index import SessionIndex
 from mobox.server.socketio.sessions import Sessions
@@ -176,6 +177,7 @@ def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
         headers=(*settings.allowed_headers, *settings.forwarded_headers),
         credentials=settings.allow_credentials,
         max_body=settings.max_body,
+        rules=_body_rules(settings),
         takes_addresses=knows_owners,
         is_hooked=principal is not None,
     )
@@ -190,9 +192,22 @@ def _authenticator(services: Services, principal: Hook | None, knows_owners: boo
     settings, storage = services.settings, services.storage
     if not knows_owners:
         local = Principal(OWNER, EVERY_SCOPE)
-        return Authenticator(lambda _: local, ConnectionRegistry(storage, None), RateLimit(None))
+        connections = ConnectionRegistry(storage, None)
+        return Authenticator(lambda _: local, connections, RateLimit(None), is_open=True)
     return Authenticator(
         principal or KeyAuthentication(storage),
         ConnectionRegistry(storage, settings.max_streams),
         RateLimit(settings.max_runs_per_minute),
     )
+
+
+def _body_rules(settings: Settings) -> list[BodyRule]:
+    """The routes whose bodies may be larger than others, or of any type."""
+    rules = []
+    for route in ROUTES:
+        if (limit := route.limit) != "max_body":
+            most, is_file = getattr(settings, limit), limit == "max_file"
+            setting = limit.replace("_", "-")
+            path = re.compile(re.sub(r"\{\w+\}", "[^/]+", route.path))
+            rules.append(BodyRule(route.method, path, setting, most, is_file))
+    return rules

@@ -15,6 +15,7 @@ from mobox.events.message import Message
 from mobox.formatters.ai_sdk import DEFAULT, ui_message, ui_user_message
 from mobox.server.ai_sdk import requested_profile
 from mobox.server.auth.principal import owner_of
+from mobox.server.files.links import linked
 from mobox.server.services import Services, json_response, read_as
 from mobox.storage.chats import Chat, StoredMessage
 from mobox.storage.log import Run, Status
@@ -127,10 +128,11 @@ async def read_chat(request: Request, services: Services) -> Response:
     limit = _limit(request) if "limit" in request.query_params else None
     history = await services.storage.history(owner, chat_id, limit)
     runs = await services.storage.runs(owner, chat_id)
+    messages = await linked(request, services.storage.files, history.messages)
     view = ChatView(
         **structs.asdict(_row(history.chat)),
         agent=runs[-1].agent if runs else None,
-        messages=[_ui(message, profile) for message in history.messages],
+        messages=[_ui(message, profile) for message in messages],
         before=history.before,
         active_run=_active(history.active),
     )
@@ -143,7 +145,8 @@ async def read_messages(request: Request, services: Services) -> Response:
     owner, chat_id = owner_of(request), request.path_params["chat_id"]
     before, limit = request.query_params.get("before"), _limit(request)
     page = await services.storage.messages(owner, chat_id, before, limit)
-    messages = [_ui(message, profile) for message in page.messages]
+    stored = await linked(request, services.storage.files, page.messages)
+    messages = [_ui(message, profile) for message in stored]
     return json_response(
         Messages(messages=messages, before=page.before, active_run=_active(page.active))
     )

@@ -6,7 +6,7 @@ the body; without a setting they try the several first, and then the one.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from msgspec import Struct, field
@@ -17,10 +17,12 @@ from starlette.types import ASGIApp
 from mobox import __version__
 from mobox.errors import InvalidRequest
 from mobox.events import JSON
+from mobox.formatters.ag_ui.files import file_places
 from mobox.formatters.bodies import Id, convert, expected
 from mobox.server.ag_ui import connect_thread, respond, stop_thread
 from mobox.server.auth.principal import owner_of, principal_of
-from mobox.server.services import Services, json_response, read_as, read_json
+from mobox.server.files.bodies import read_chat_body
+from mobox.server.services import Services, json_response, read_as
 
 DEFAULT: Final = "default"
 """The agent name that a frontend uses where none is configured."""
@@ -80,7 +82,8 @@ async def info(_request: HttpRequest, services: Services) -> Response:
 async def run(request: HttpRequest, services: Services) -> ASGIApp:
     """A message or answers; the response streams the agent's output."""
     agent = _agent(services, request.path_params["agent"])
-    return await respond(request, services, agent, await read_json(request))
+    async with read_chat_body(request, services.settings, file_places) as posted:
+        return await respond(request, services, agent, posted)
 
 
 async def stop(request: HttpRequest, services: Services) -> Response:
@@ -92,20 +95,24 @@ async def stop(request: HttpRequest, services: Services) -> Response:
 
 async def single(request: HttpRequest, services: Services) -> ASGIApp:
     """The route that names its method in the body."""
-    call = await read_as(request, Call)
-    if call.method not in _METHODS:
-        raise InvalidRequest("method", expected(_METHODS, call.method))
-    scope, handler = _METHODS[call.method]
-    principal_of(request).check(scope)
-    return await handler(request, services, call)
+    async with read_chat_body(request, services.settings, _file_places) as posted:
+        call = convert("", posted.value, Call)
+        if call.method not in _METHODS:
+            raise InvalidRequest("method", expected(_METHODS, call.method))
+        scope, handler = _METHODS[call.method]
+        principal_of(request).check(scope)
+        if handler is not None:
+            return await handler(request, services, call)
+        agent = _agent(services, call.params.agent_id)
+        return await respond(request, services, agent, posted, lambda value: value.get("body"))
+
+
+def _file_places(value: JSON) -> Iterable[str]:
+    return file_places(value.get("body") if isinstance(value, dict) else None)
 
 
 async def _single_info(request: HttpRequest, services: Services, _call: Call) -> ASGIApp:
     return await info(request, services)
-
-
-async def _single_run(request: HttpRequest, services: Services, call: Call) -> ASGIApp:
-    return await respond(request, services, _agent(services, call.params.agent_id), call.body)
 
 
 async def _single_connect(request: HttpRequest, services: Services, call: Call) -> ASGIApp:
@@ -120,14 +127,14 @@ async def _single_stop(request: HttpRequest, services: Services, call: Call) -> 
 
 
 _METHODS: Final[
-    dict[str, tuple[str, Callable[[HttpRequest, Services, Call], Awaitable[ASGIApp]]]]
+    dict[str, tuple[str, Callable[[HttpRequest, Services, Call], Awaitable[ASGIApp]] | None]]
 ] = {
     "info": ("read", _single_info),
-    "agent/run": ("write", _single_run),
+    "agent/run": ("write", None),
     "agent/connect": ("read", _single_connect),
     "agent/stop": ("write", _single_stop),
 }
-"""By method: the scope that a key needs, and the handler."""
+"""By method: the scope that a key needs, and the handler; a run needs the files of the body too."""
 
 
 def _agent(services: Services, name: str | None) -> str | None:

@@ -17,10 +17,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from mobox.errors import (
+    BodyTooLarge,
     ChatNotFound,
     ConflictError,
     DecisionNotAllowed,
     Fenced,
+    FileInUse,
+    FileQuotaExceeded,
+    FileTooLarge,
     InvalidCursor,
     InvalidRequest,
     KeyReused,
@@ -141,6 +145,18 @@ ERROR_TABLE: Final[Mapping[type[MoboxError], ErrorRow]] = {
         "Too many messages in a short time: try again in {error.retry_after} seconds.",
         {"retryAfter": "retry_after"},
     ),
+    BodyTooLarge: ErrorRow(
+        413, "body_too_large", "The message is too large: this server accepts at most {error.size}."
+    ),
+    FileTooLarge: ErrorRow(
+        413, "file_too_large", "The file is too large: this server accepts at most {error.size}."
+    ),
+    FileQuotaExceeded: ErrorRow(
+        413,
+        "file_quota_exceeded",
+        "There is no room left for this file: delete chats with files first.",
+    ),
+    FileInUse: ErrorRow(409, "file_in_use", "A chat still uses this file."),
     ConflictError: ErrorRow(409, "conflict", "The chat has changed meanwhile: reload it."),
     QuotaError: ErrorRow(429, "quota_exceeded", "A limit is reached: try again later."),
     ShuttingDown: ErrorRow(

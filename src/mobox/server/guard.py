@@ -7,9 +7,10 @@ Rule 2: cross-origin pages can neither change anything nor make the API work (wh
         leak what is stored): `Origin` must be the server's own or listed, and a browser that sends
         none must state a same-origin `Sec-Fetch-Site`, or be on a listed page (`<img>`). Pages can
         be linked to. A listed origin may read every response, refusals included: cors.py.
-Rule 3: a body is JSON (or Socket.IO text), not compressed, and within the size limit. One that
-        exceeds it while it is read gets 413 here, and the app sees a disconnect: never a partial
-        body as if it were complete.
+        An address of a file with a signature may be requested by pages of any origin.
+Rule 3: a body is JSON (or Socket.IO text; an upload may have any type), not compressed, and within
+        the size limit of its route. One that exceeds it while it is read gets 413 here, and the app
+        sees a disconnect: never a partial body as if it were complete.
 Rule 4: an app may set any of the headers itself; missing ones are added.
 """
 
@@ -20,14 +21,16 @@ import logging
 import re
 from collections.abc import Callable, Collection
 from typing import Final, TypeAlias
+from urllib.parse import parse_qsl
 
 from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mobox.errors import BodyTooLarge
 from mobox.server import cors
-from mobox.server.errors import error_response
+from mobox.server.errors import error_response, explain
 from mobox.server.metrics import Counter
 from mobox.settings import HOST, listed_host, listed_origin, parse_origin, written_origin
 
@@ -40,9 +43,14 @@ _HOST: Final = re.compile(rf"({HOST})(?::[0-9]{{1,5}})?")
 _METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 """Methods that are counted by name; clients may send any others."""
 _CHANGES: Final = {"POST", "PUT", "PATCH", "DELETE"}
+_ANY: Final = re.compile(".*", re.DOTALL)
 _SCHEMES: Final = {"ws": "http", "wss": "https"}
 _SOCKETS: Final = "/socket.io/"
 _API: Final = ("/api/", _SOCKETS)
+_FILES: Final = "/api/files/"
+_SIGNATURE: Final = "signature"
+_FORM: Final = 64 * 1024
+"""Bytes of an upload besides the file: the boundaries and headers of a form."""
 _AT_HOME: Final = {"", "none", "same-origin"}  # "" is a client that does not send the header
 
 _HEADERS: Final = {
@@ -60,6 +68,25 @@ _MOST_REPORTED: Final = 100
 """Refused origins that are logged: anybody can invent more."""
 
 
+class BodyRule(Struct, frozen=True):
+    """The limit of a route's bodies, and the setting it comes from."""
+
+    method: str
+    path: re.Pattern[str]
+    setting: str
+    most: int
+    is_upload: bool = False
+    """Whether the body is a file: of any type, and with a form around it."""
+
+    def applies(self, scope: Scope) -> bool:
+        is_method: bool = scope["method"] == self.method
+        return is_method and self.path.fullmatch(_path(scope)) is not None
+
+    @property
+    def bytes(self) -> int:
+        return self.most + _FORM * self.is_upload
+
+
 class Allowed(Struct, frozen=True, kw_only=True):
     """What a server accepts: names without ports, and origins as browsers write them."""
 
@@ -71,6 +98,8 @@ class Allowed(Struct, frozen=True, kw_only=True):
     credentials: bool = False
     """Whether pages of these origins may send cookies."""
     max_body: int
+    rules: Collection[BodyRule] = ()
+    """Routes with other limits."""
     takes_addresses: bool = False
     """Whether any IP address is accepted as a host."""
     is_hooked: bool = False
@@ -113,6 +142,11 @@ class Guard:
     def _refusal(self, scope: Scope, checks: tuple[Check, ...]) -> Response | None:
         headers = Headers(scope=scope)
         return next((no for check in checks if (no := check(self, scope, headers))), None)
+
+    def rule_for(self, scope: Scope) -> BodyRule:
+        """The limit of a request's body."""
+        usual = BodyRule(scope["method"], _ANY, "max-body", self.allowed.max_body)
+        return next((rule for rule in self.allowed.rules if rule.applies(scope)), usual)
 
     def answers_to(self, host: str) -> bool:
         name = host.strip("[]")
@@ -216,7 +250,15 @@ def _is_own(scope: Scope, headers: Headers) -> bool:
 
 def _matters(scope: Scope) -> bool:
     """Whether the request changes or reads data; `OPTIONS` (CORS preflight) does neither."""
-    return scope["method"] in _CHANGES or (scope["method"] != "OPTIONS" and _is_api(scope))
+    if scope["method"] in _CHANGES:
+        return True
+    return scope["method"] != "OPTIONS" and _is_api(scope) and not _is_signed(scope)
+
+
+def _is_signed(scope: Scope) -> bool:
+    """Whether it reads a file with a signature, by which alone it is authenticated then."""
+    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    return _path(scope).startswith(_FILES) and any(name == _SIGNATURE for name, _ in query)
 
 
 def _is_api(scope: Scope) -> bool:
@@ -236,7 +278,7 @@ def _encoding(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
 
 def _type(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
     has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-    if scope["method"] not in _CHANGES or not has_body:
+    if scope["method"] not in _CHANGES or not has_body or guard.rule_for(scope).is_upload:
         return None
     types = [text.partition(";")[0].strip().lower() for text in headers.getlist("content-type")]
     wanted = "text/plain" if _path(scope).startswith(_SOCKETS) else "application/json"
@@ -250,10 +292,10 @@ def _type(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
 
 
 def _length(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
-    length = headers.get("content-length", "0")
-    if length.isdecimal() and int(length) <= guard.allowed.max_body:
+    length, rule = headers.get("content-length", "0"), guard.rule_for(scope)
+    if length.isdecimal() and int(length) <= rule.bytes:
         return None
-    return _too_large(guard.allowed.max_body)
+    return _too_large(rule)
 
 
 _CHECKS: Final = (_host, _preflight, _origin, _encoding, _type, _length)
@@ -262,8 +304,8 @@ _CHECKS: Final = (_host, _preflight, _origin, _encoding, _type, _length)
 class _Exchange:
     """A request whose body is counted, and its response."""
 
-    __slots__ = ("_is_answered", "_is_api", "_left", "_max_body", "_page", "_policy", "_receive",
-                 "_responses", "_scope", "_send", "is_refused")  # fmt: skip
+    __slots__ = ("_is_answered", "_is_api", "_left", "_page", "_policy", "_receive", "_responses",
+                 "_rule", "_scope", "_send", "is_refused")  # fmt: skip
 
     def __init__(
         self, guard: Guard, scope: Scope, receive: Receive, send: Send, responses: Counter | None
@@ -271,7 +313,8 @@ class _Exchange:
         self._scope = scope
         self._receive = receive
         self._send = send
-        self._max_body = self._left = guard.allowed.max_body
+        self._rule = guard.rule_for(scope)
+        self._left = self._rule.bytes
         self._policy = guard.policy
         self._page = guard.listed_page(scope, Headers(scope=scope))
         self._responses = responses
@@ -301,7 +344,7 @@ class _Exchange:
 
     async def _refuse(self) -> None:
         if not self._is_answered:
-            await _too_large(self._max_body)(self._scope, self._receive, self.send)
+            await _too_large(self._rule)(self._scope, self._receive, self.send)
         self.is_refused = True
 
     def _completed(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
@@ -318,11 +361,5 @@ class _Exchange:
         return headers + [(name, value) for name, value in wanted.items() if name not in present]
 
 
-def _too_large(most: int) -> Response:
-    message = f"the body is larger than {most} bytes, the limit of this server (--max-body)"
-    sentence = f"The message is too large: this server accepts at most {_size(most)}."
-    return error_response(413, "body_too_large", message, sentence)
-
-
-def _size(count: int) -> str:
-    return f"{count / (1 << 20):.3g} MiB" if count >= 1 << 20 else f"{count:,} bytes"
+def _too_large(rule: BodyRule) -> Response:
+    return explain(BodyTooLarge(rule.most, rule.setting), "body").response()

@@ -63,6 +63,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     parameters: tuple[Parameter, ...] = ()
     body: Any = None
+    forms: Mapping[str, Any] = {}
+    """The schemas of a body that is not JSON, by media type."""
+    limit: Literal["max_body", "max_chat_body", "max_file"] = "max_body"
+    """The setting with the maximum size of its body."""
     example: Any = None
     responses: Mapping[int, Any]
     tag: str
@@ -125,6 +129,9 @@ def _operation(operation: Operation, schemas: Mapping[int, Any]) -> dict[str, An
         if operation.example is not None:
             content["example"] = operation.example
         written["requestBody"] = {"required": True, "content": {"application/json": content}}
+    elif operation.forms:
+        contents = {name: {"schema": schema} for name, schema in operation.forms.items()}
+        written["requestBody"] = {"required": True, "content": contents}
     responses = {
         str(status): _response(status, kind, schemas)
         for status, kind in operation.responses.items()

@@ -21,11 +21,13 @@ from mobox.formatters.ag_ui.requests import RunInput
 from mobox.formatters.ai_sdk import PROFILES
 from mobox.formatters.ai_sdk.requests import Body
 from mobox.server import ag_ui, ai_sdk, chats, copilotkit, health
-from mobox.server.actions import AnswerBody, RunState, StopBody
+from mobox.server.actions import AnswerBody, LateAnswer, RunState, StopBody
 from mobox.server.auth import tickets
 from mobox.server.auth.authentication import AUTHENTICATOR, Authenticator
 from mobox.server.auth.principal import Principal
 from mobox.server.eventstream import EventStream
+from mobox.server.files import transfers
+from mobox.server.files.links import SIGNATURE, redeem_signature
 from mobox.server.openapi import Operation, Parameter, document, kinds_of
 from mobox.server.runs import events
 from mobox.server.services import Services
@@ -68,6 +70,7 @@ _TALKING: Final = (
             Parameter("Idempotency-Key", "Makes retries safe.", place="header"),
         ),
         body=Body,
+        limit="max_chat_body",
         example={
             "id": "chat-1",
             "message": {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "tool"}]},
@@ -114,10 +117,11 @@ _TALKING: Final = (
         handler=ai_sdk.answer_run,
         scope="write",
         summary="Answer an input request",
-        description="The agent's further output is in the stream.",
+        description="The agent's further output is in the stream. If the request was answered "
+        "before, nothing changes: 200, with the answer that counted.",
         body=AnswerBody,
         example={"requestId": "q1", "decision": "answered", "value": "yes"},
-        responses={202: RunState},
+        responses={200: LateAnswer, 202: RunState},
         tag="Talking",
     ),
 )
@@ -217,6 +221,7 @@ def _run_route(path: str, handler: Handler, summary: str, tag: str) -> Route:
             Parameter("Idempotency-Key", "Makes a retry safe; so does `runId`.", place="header"),
         ),
         body=RunInput,
+        limit="max_chat_body",
         example={
             "threadId": "chat-1",
             "runId": "r1",
@@ -242,6 +247,7 @@ def _connect_route(path: str, tag: str) -> Route:
             ),
         ),
         body=RunInput,
+        limit="max_chat_body",
         example={"threadId": "chat-1", "runId": "r2", "messages": []},
         responses={200: STREAM},
         tag=tag,
@@ -303,6 +309,7 @@ _AG_UI: Final = (
         "has `agentId` and `threadId`; `body` is the body of that route. Running and stopping need "
         "the scope `write`.",
         body=copilotkit.Call,
+        limit="max_chat_body",
         example={"method": "info"},
         responses={200: (STREAM, copilotkit.RuntimeInfo, RunState), 202: RunState},
         tag="CopilotKit",
@@ -402,6 +409,59 @@ _RUNS: Final = (
     ),
 )
 
+_SIGNATURE: Final = Parameter(
+    SIGNATURE, "The signature of an address that this server gave out, instead of a key."
+)
+"""A route accepts signatures if its row lists this parameter."""
+_BINARY: Final = {"type": "string", "format": "binary"}
+
+_FILES: Final = (
+    Route(
+        method="POST",
+        path="/api/files",
+        handler=transfers.upload_file,
+        scope="write",
+        summary="Upload a file",
+        description="A form with one file, or the file itself as the body, with its type as the "
+        "content type. The response is a `file` part for a message of `useChat`.\n\n"
+        "The same bytes are stored once. A file that no message names is deleted after a day.",
+        parameters=(Parameter("name", "The file's name, if the body is not a form."),),
+        forms={
+            "multipart/form-data": {
+                "type": "object",
+                "properties": {"file": _BINARY},
+                "required": ["file"],
+            },
+            "application/octet-stream": _BINARY,
+        },
+        limit="max_file",
+        responses={201: transfers.FileView},
+        tag="Files",
+    ),
+    Route(
+        method="GET",
+        path="/api/files/{file_id}",
+        handler=transfers.download_file,
+        scope="read",
+        summary="Download a file",
+        description="Pictures, sound, video and plain text with their type, all else as a "
+        "download. Supports ranges.",
+        parameters=(_SIGNATURE, Parameter("Range", "Some of the bytes.", place="header")),
+        responses={200: "*/*", 206: "*/*", 304: None, 416: None},
+        tag="Files",
+    ),
+    Route(
+        method="DELETE",
+        path="/api/files/{file_id}",
+        handler=transfers.delete_file,
+        scope="write",
+        summary="Delete a file",
+        description="If no chat names it: else it is deleted with the last of these chats.",
+        responses={204: None},
+        tag="Files",
+    ),
+)
+
 _OPERATING: Final = (
     Route(
         method="GET",
@@ -432,7 +492,7 @@ _OPERATING: Final = (
     ),
 )
 
-ROUTES: Final = (*_TALKING, *_CHATS, *_AG_UI, *_RUNS, *_OPERATING)
+ROUTES: Final = (*_TALKING, *_CHATS, *_AG_UI, *_RUNS, *_FILES, *_OPERATING)
 
 
 class Endpoint:
@@ -444,6 +504,7 @@ class Endpoint:
         self._authenticator = authenticator
         self._is_stream = any(STREAM in kinds_of(each) for each in route.responses.values())
         self._takes_tickets = _TICKET in route.parameters
+        self._takes_signatures = _SIGNATURE in route.parameters
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request, route = Request(scope, receive, send), self._route
@@ -463,6 +524,8 @@ class Endpoint:
             await response(scope, receive, send)
 
     async def _authenticate(self, request: Request) -> Principal:
+        if self._takes_signatures and SIGNATURE in request.query_params:
+            return await self._by_signature(request)
         secret = request.query_params.get(_TICKET.name) if self._takes_tickets else None
         if secret is None:
             return await self._authenticator.authenticate(request)
@@ -472,6 +535,13 @@ class Endpoint:
             raise self._authenticator.refusal(
                 "invalid, expired or already used ticket for this run"
             )
+        return principal
+
+    async def _by_signature(self, request: Request) -> Principal:
+        files, written = self._services.storage.files, request.query_params[SIGNATURE]
+        principal = await redeem_signature(files, request.path_params["file_id"], written)
+        if principal is None:
+            raise self._authenticator.refusal("invalid or expired signature for this file")
         return principal
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -25,6 +25,9 @@ from mobox.storage import Storage
 from mobox.supervisor import Supervisor
 
 T = TypeVar("T")
+
+AGENT: Final = "mobox.agent"
+"""The key of an ASGI scope with the agent that an app's own route has chosen."""
 
 
 class Process(Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from mobox.errors import StorageError
 from mobox.registry import needs_extra
 from mobox.settings import Settings
 from mobox.storage.chats import Storage
+from mobox.storage.files import plugged_blobs
 from mobox.storage.notifications import NotifierFactory
 from mobox.storage.sqlite import SqliteStorage
 
@@ -29,16 +30,17 @@ async def open_storage(url: str, settings: Settings | None = None, redis_url: st
     PostgreSQL notifies them, and processes that share a file poll it.
     """
     settings = settings or Settings()
+    blobs = plugged_blobs(settings)
     if url == "memory:":
-        return await SqliteStorage.open_temporary(settings)  # which no other process shares
+        return await SqliteStorage.open_temporary(settings, blobs)  # which no other process shares
     way = _by_redis(redis_url, settings.redis_prefix) if redis_url else None
     if url.startswith(_POSTGRES):
-        return await _postgres().open(url, settings, way)
+        return await _postgres().open(url, settings, way, blobs)
     if not url.startswith(_SQLITE) or url == _SQLITE:
         scheme = "".join(url.partition(":")[:2])  # the rest may hold a password
         known = f"memory:, {_SQLITE}PATH, {_POSTGRES[0]}HOST/DATABASE"
         raise StorageError(f"unknown store {scheme!r}; known: {known}")
-    return await SqliteStorage.open(Path(url.removeprefix(_SQLITE)), settings, way)
+    return await SqliteStorage.open(Path(url.removeprefix(_SQLITE)), settings, way, blobs)
 
 
 def _postgres() -> type[PostgresStorage]:

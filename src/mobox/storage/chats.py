@@ -22,6 +22,7 @@ from msgspec import Struct
 from mobox.errors import InvalidCursor
 from mobox.events.message import Message, parts_for_history
 from mobox.events.turn import HistoryMessage, Request, UserMessage
+from mobox.storage.files import FileStore
 from mobox.storage.keys import Keys
 from mobox.storage.log import ClientRequest, Log, Run, RunId
 
@@ -192,6 +193,10 @@ class Retention(Protocol):
 
 class Storage(Log, Chats, Keys, Retention, Protocol):
     """A store: it owns its data, and there is one per process."""
+
+    @property
+    def files(self) -> FileStore:
+        """The files that messages refer to."""
 
     @property
     def wake_ups(self) -> Literal["none", "up", "down"]:

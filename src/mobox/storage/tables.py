@@ -18,6 +18,7 @@ from mobox.errors import DatabaseTooNew
 from mobox.events.message import Message
 from mobox.events.turn import Frontend, UserMessage
 from mobox.storage.chats import Chat, ChatPage, StoredMessage, write_cursor
+from mobox.storage.files import StoredFile
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import ClientRequest, RawEntry, Run, RunId
 
@@ -192,3 +193,20 @@ def valid_ticket(row: Row | None, now: int) -> Ticket | None:
         return None
     ticket = Ticket(**dict(zip(TICKET_COLUMNS, row, strict=True)))
     return ticket if ticket.expires_at > now else None
+
+
+# Files
+
+_FILE_COLUMNS: Final = StoredFile.__struct_fields__
+FILE: Final = f"SELECT {', '.join(_FILE_COLUMNS)} FROM file"
+ADD_FILE_COLUMNS: Final = ", ".join((*_FILE_COLUMNS, "unnamed_since"))
+
+
+def file_of(row: Row) -> StoredFile:
+    """The file of a row that `FILE` selects."""
+    return StoredFile(**dict(zip(_FILE_COLUMNS, row, strict=True)))
+
+
+def file_values(file: StoredFile) -> list[Any]:
+    """The values of `ADD_FILE_COLUMNS` of a file that no chat names yet."""
+    return [*(getattr(file, name) for name in _FILE_COLUMNS), file.created_at]

@@ -46,7 +46,9 @@ from mobox.supervisor.agent_files import StateFolders, StderrFolder
 from mobox.supervisor.attempt import BROKEN, Attempt, AttemptDeps
 from mobox.supervisor.attempts import Attempts, RunSlot, RunSlots
 from mobox.supervisor.input_requests import input_requests_of
-from mobox.supervisor.recovery import PollLoop, Reaper, lost_remotely
+from mobox.supervisor.late_answers import answered_requests_of, late_answers
+from mobox.supervisor.pruning import sweep_files
+from mobox.supervisor.recovery import PollLoop, Reaper, Sweep, lost_remotely
 from mobox.supervisor.states import LEAVING, State, Termination
 
 log = logging.getLogger("mobox.supervisor")
@@ -69,6 +71,8 @@ class SubmittedRun(NamedTuple):
     after: int
     created: bool = False
     """Whether this request started it."""
+    late: tuple[Answer, ...] = ()
+    """The answers that counted, if those of the request came too late."""
 
 
 class Supervisor:
@@ -102,7 +106,9 @@ class Supervisor:
         )
         self._requests: set[asyncio.Task[Any]] = set()
         self._polling = PollLoop(
-            (self._poll, self._settings.look), (self.reap, self._settings.sweep)
+            (self._poll, self._settings.look),
+            Sweep(self.reap, self._settings.sweep, "ending lost runs"),
+            Sweep(self._sweep_files, self._settings.sweep_files, "deleting unused files"),
         )
         storage.when_work(self.look_soon)
         self._closing = False
@@ -153,6 +159,19 @@ class Supervisor:
     ) -> SubmittedRun:
         """Resume a run with a person's answers; `client_request` describes the request."""
         return await self._complete(self._answer(owner, run_id, answers, client_request))
+
+    async def late(
+        self, owner: str, run_id: str, answers: tuple[Answer, ...]
+    ) -> SubmittedRun | None:
+        """The run from the answers on that counted instead of these; `None` if there are none."""
+        run = await self._storage.run(owner, run_id)
+        if run.status != "done" and run.stop_requested_at is not None:
+            await self._active.wait_until_ended(owner, run.id)  # which cancels its open requests
+        found = late_answers(answers, await answered_requests_of(self._storage, run.id))
+        if found is None:
+            return None
+        run = await self._storage.run(owner, run_id)
+        return SubmittedRun(run, found.after, late=found.answers)
 
     async def stop(self, owner: str, run_id: str) -> Run:
         """Stop a run: at once if it is executed here, else when its process polls."""
@@ -276,7 +295,7 @@ class Supervisor:
     def _start(self, run: Run, agent: Agent, slot: RunSlot) -> Attempt:
         state = self._states.of(run.owner, run.chat_id)
         launch = partial(self._launch, agent, state)
-        deps = AttemptDeps(launch, self._stderr, self._settings)
+        deps = AttemptDeps(launch, self._stderr, self._settings, state)
         attempt = Attempt(self._storage, run, agent, deps)
         if self._closing:
             attempt.interrupt()
@@ -395,6 +414,10 @@ class Supervisor:
         """End the runs whose owners died, and the processes that no longer own their runs."""
         await self._release(self._attempts.all)
         await self._reaper.sweep(self._attempts)
+
+    async def _sweep_files(self) -> None:
+        """Delete files that no chat names, and what is left of failed uploads."""
+        await sweep_files(self._storage)
 
     async def _release(self, attempts: Collection[Attempt]) -> None:
         """End the processes whose runs were taken over or ended: they might never notice."""

@@ -63,7 +63,7 @@ class ActiveRuns:
 
     async def clear(self, owner: str, run_id: RunId, policy: WhenRunning | None) -> bool:
         """Wait until the run is out of the way; false if the message has to be rejected."""
-        if await self._is_ending(owner, run_id):
+        if await self.wait_until_ended(owner, run_id):
             return True
         await self._do.reap()  # its process may have died
         run = await self._storage.run(owner, run_id)
@@ -72,9 +72,9 @@ class ActiveRuns:
         if not await self._interrupts(run, policy or self._settings.when_running):
             return await self._dies(run)
         await self._do.stop(owner, run_id)
-        return await self._is_ending(owner, run_id)
+        return await self.wait_until_ended(owner, run_id)
 
-    async def _is_ending(self, owner: str, run_id: RunId) -> bool:
+    async def wait_until_ended(self, owner: str, run_id: RunId) -> bool:
         """Wait until a run that is being ended has ended; false if it is not being ended."""
         attempt = self._attempts.last(run_id)
         if attempt is None:

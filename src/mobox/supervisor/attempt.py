@@ -17,6 +17,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -56,6 +57,7 @@ from mobox.supervisor.states import (
     after,
 )
 from mobox.supervisor.timeouts import Deadlines, Preparation, TimeoutAlarm
+from mobox.supervisor.turn_files import with_files
 
 log = logging.getLogger("mobox.supervisor")
 
@@ -72,6 +74,8 @@ class AttemptDeps(NamedTuple):
     launch: Callable[[Turn], Execution]
     stderr: StderrFolder
     limits: Settings
+    state: Path
+    """The chat's state folder."""
 
 
 class Attempt:
@@ -221,6 +225,7 @@ class Attempt:
             return Outcome()
         self._move(Trigger.LAUNCHED)
         doing = f"{'Resuming' if turn.is_resumed else 'Starting'} {self.agent.name}"
+        del turn  # the agent has it, and may run for long
         preparation = Preparation(execution, self._announce, doing, self._deps.limits.notice)
         async with execution:
             try:
@@ -237,14 +242,17 @@ class Attempt:
         """The agent's turn; nothing, if the run is stopped before the history is read."""
         if self.state in LEAVING:
             return None
-        self._reading_turn = reading = asyncio.create_task(
-            retry_while_unavailable(turn_for, self._store, self.run, self._writer.input_requests)
-        )
+        self._reading_turn = reading = asyncio.create_task(retry_while_unavailable(self._read_turn))
         try:
             await asyncio.wait([reading])
         finally:
             reading.cancel()
+            self._reading_turn = None  # its result may contain files
         return None if reading.cancelled() else reading.result()
+
+    async def _read_turn(self) -> Turn:
+        turn = await turn_for(self._store, self.run, self._writer.input_requests)
+        return await with_files(turn, self._store.files, self.run.owner, self._deps.state)
 
     def _start_event(self, turn: Turn) -> Start:
         return Start(

@@ -1,4 +1,4 @@
-"""Deletes old data: idle chats, or only the raw lines of old runs.
+"""Deletes old data: idle chats with their files, or only the raw lines of old runs.
 
 With the chats it deletes the keys that were revoked or expired as long ago.
 """
@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from mobox.errors import ChatNotFound
 from mobox.settings import now_ms
 from mobox.storage import Storage
 from mobox.storage.chats import IdleChat
@@ -45,7 +46,21 @@ async def prune(storage: Storage, data: Path, older_than: timedelta) -> Pruned:
     for start in range(0, len(idle), TOGETHER):
         gone += await _delete(storage, data, idle[start : start + TOGETHER], since)
     await storage.settle()
+    await sweep_files(storage)
     return Pruned(len(gone), len(_runs_of(gone)), keys=await storage.forget_keys(since))
+
+
+async def sweep_files(storage: Storage) -> None:
+    """Delete files that no chat names any more, and what is left of failed uploads."""
+
+    async def has_chat(owner: str, chat_id: str) -> bool:
+        try:
+            await storage.chat(owner, chat_id)
+        except ChatNotFound:
+            return False
+        return True
+
+    await storage.files.sweep(has_chat)
 
 
 async def _delete(

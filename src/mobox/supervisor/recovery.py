@@ -15,7 +15,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Container, Iterable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mobox.errors import Fenced, MoboxError, NotFoundError, StorageError
 from mobox.events import Done, Error
@@ -160,17 +160,26 @@ def _is_ours(attempt: Attempt, run: Run | None) -> bool:
     return run.status != "done" or attempt.state is not State.WAITING
 
 
-class PollLoop:
-    """Runs a frequent poll and an independent slow sweep; both go on after a failure."""
+class Sweep(NamedTuple):
+    """What is done once in a while, and its name in the log."""
 
-    def __init__(self, often: tuple[Poll, float], seldom: tuple[Poll, float]) -> None:
+    poll: Poll
+    seconds: float
+    name: str
+
+
+class PollLoop:
+    """Runs a frequent poll and independent slow sweeps; all go on after a failure."""
+
+    def __init__(self, often: tuple[Poll, float], *seldom: Sweep) -> None:
         self._poll, self._seconds = often
-        self._sweep, self._sweep_seconds = seldom
+        self._sweeps = seldom
         self._notified = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        self._tasks = [asyncio.create_task(self._watch()), asyncio.create_task(self._clean())]
+        sweeps = [asyncio.create_task(self._clean(sweep)) for sweep in self._sweeps]
+        self._tasks = [asyncio.create_task(self._watch()), *sweeps]
 
     def soon(self) -> None:
         """Poll now: there was a notification. May be called before `start`."""
@@ -181,10 +190,10 @@ class PollLoop:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _clean(self) -> None:
+    async def _clean(self, sweep: Sweep) -> None:
         while True:
-            await self._try(self._sweep, "ending lost runs")
-            await asyncio.sleep(self._sweep_seconds)
+            await self._try(sweep.poll, sweep.name)
+            await asyncio.sleep(sweep.seconds)
 
     async def _watch(self) -> None:
         while True:

@@ -298,7 +298,9 @@ describe("a question", () => {
     await until(() => expect(conversation.chat.status).toBe("ready"));
     await conversation.decide("a0", reply);
     await whenIdle(conversation);
-    expect(network.to(ANSWERS).map(({ body }) => body)).toEqual([{ requestId: "a0", ...reply }]);
+    expect(network.to(ANSWERS).map(({ body }) => body)).toEqual([
+      { requestId: "a0", ...reply, runId: "run_1" },
+    ]);
     expect(network.to("POST api/chat")).toEqual([]);
   });
 
@@ -324,8 +326,34 @@ describe("a question", () => {
       requestId: "q1",
       decision: "answered",
       value: "this one",
+      runId: "run_1",
     });
     expect(texts(conversation)).toEqual(["Hi", "Good choice"]);
+  });
+
+  it("that was answered in another tab shows the answer that counted, and no error", async () => {
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi")], waiting)));
+    network.on("GET api/chat/c1/stream", () =>
+      new Stream()
+        .send({ type: "start", messageId: "run_1" })
+        .send({ type: "data-input", id: "q1", data: { prompt: "Which?" } })
+        .send({ type: "finish", finishReason: "other" })
+        .end(),
+    );
+    const conversation = open();
+    await until(() => expect(life(conversation)).toBe("waiting"));
+    await until(() => expect(conversation.chat.status).toBe("ready"));
+    network.on("GET api/chats/c1", () =>
+      json(chat([user("m1", "Hi"), agent("run_1", "Red it is")])),
+    );
+    network.on("GET api/chat/c1/stream", () => new Response(null, { status: 204 }));
+    network.on("POST api/chat/c1/answer", () =>
+      json({ runId: "run_1", status: "done", late: true, decision: "answered", value: "red" }),
+    );
+    await conversation.answer("q1", "blue");
+    await whenIdle(conversation);
+    expect(texts(conversation)).toEqual(["Hi", "Red it is"]);
+    expect(conversation.state.get().refused).toBeUndefined();
   });
 
   it("still stands where its answer did not arrive", async () => {

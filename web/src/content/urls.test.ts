@@ -18,8 +18,16 @@ test.each([
   expect(linkTarget(address)).toBe(target);
 });
 
+const FILE = `/api/files/file_${"0a".repeat(20)}`;
+
 test.each([
   ["/x.png", undefined],
+  [FILE, `${location.origin}${FILE}`],
+  [`${FILE}?signature=1.2`, `${location.origin}${FILE}?signature=1.2`],
+  [`${FILE}/../../chats`, undefined],
+  [`/other${FILE}`, undefined],
+  ["/api/files/file_1", undefined],
+  [`https://evil.example${FILE}`, undefined],
   [`${location.origin}/x.png`, undefined],
   ["data:image/png;base64,AA==", "data:image/png;base64,AA=="],
   [`blob:${location.origin}/1`, `blob:${location.origin}/1`],

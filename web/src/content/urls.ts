@@ -5,6 +5,7 @@
  */
 const LINKS = new Set(["http:", "https:", "mailto:"]);
 const PICTURE = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp|svg\+xml)[;,]/i;
+const FILE = /^file_[\da-f]{40}$/;
 const ABSOLUTE = /^\s*(?:[a-z][a-z\d+.-]*:|[/\\])/i;
 
 /** The link's URL, or undefined if it is not allowed. A bare path like `src/main.py` is no link. */
@@ -15,14 +16,20 @@ export function linkTarget(address: string): string | undefined {
 }
 
 /**
- * The allowed image sources: inline bytes. Another host would learn who reads the page; this server
- * would get forged requests with the user's cookies.
+ * The allowed image sources: inline bytes, and files of messages, which this server only reads. Another
+ * host would learn who reads the page; other routes would get forged requests with the user's cookies.
  */
 export function imageSource(address: string): string | undefined {
   const url = parse(address);
   if (!url) return undefined;
-  const isHere = url.protocol === "blob:" && url.origin === location.origin;
+  const isHere = url.origin === location.origin && (url.protocol === "blob:" || isStored(url));
   return isHere || PICTURE.test(url.href) ? url.href : undefined;
+}
+
+/** The file of a message, below the page's base. With keys its address is signed. */
+function isStored({ pathname }: URL): boolean {
+  const files = new URL("api/files/", document.baseURI).pathname;
+  return pathname.startsWith(files) && FILE.test(pathname.slice(files.length));
 }
 
 function parse(address: string): URL | undefined {

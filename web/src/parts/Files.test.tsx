@@ -13,6 +13,13 @@ test("a picture that is here is shown, and grows at a click", () => {
   expect(screen.getByRole("dialog", { name: "house.gif" })).toBeTruthy();
 });
 
+test("a picture that this server stores is shown", () => {
+  const url = `/api/files/file_${"0a".repeat(20)}?signature=1.2`;
+  show({ name: "house.png", mediaType: "image/png", url });
+  const shown = screen.getByRole("img", { name: "house.png" }).getAttribute("src");
+  expect(shown).toBe(location.origin + url);
+});
+
 test("a picture of another host is a link, and is not loaded", () => {
   show({ name: "cat.png", mediaType: "image/png", url: "https://other.example/cat.png" });
   expect(screen.queryByRole("img")).toBeNull();

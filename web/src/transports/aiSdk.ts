@@ -1,5 +1,5 @@
 import { DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
-import { type Answer, address, PROFILE, sendAnswer, stopRun } from "@/api";
+import { address, PROFILE, sendAnswer, stopRun } from "@/api";
 import { fetchWithKey } from "@/key";
 import { SILENCE } from "@/runs/backoff";
 import { bodyOf } from "@/transports/body";
@@ -13,7 +13,7 @@ const WANTS_JSON = { accept: "text/event-stream, application/json" };
 export class AiSdkTransport extends DefaultChatTransport<UIMessage> implements Transport {
   override readonly resumeStreamIsReplay = true;
   readonly stop = stopRun;
-  readonly answer = (chatId: string, answer: Answer) => sendAnswer(chatId, answer);
+  readonly answer = sendAnswer;
 
   constructor(onAccepted: OnAccepted) {
     super({

@@ -11,11 +11,14 @@ Rule 3: by hand, `python run_agent.py some words` makes the words the prompt.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
 import sys
 import threading
+import urllib.parse
+from pathlib import Path
 from typing import Any
 
 from .output import is_run_by_mobox
@@ -73,6 +76,24 @@ class Turn:
         ]
         current = [{"role": "user", "content": self.prompt}] if self.parts else []
         return [message for message in earlier + current if message["content"]]
+
+    def file(self, part: dict[str, Any]) -> bytes:
+        """The bytes of a file in `parts`, or in the parts of a message of `history`.
+
+        Raises `ValueError` if the part only has an address elsewhere: fetch its `url` yourself.
+        """
+        path = part.get("path")
+        if path is not None:
+            return (self._state_folder() / str(path)).read_bytes()
+        about, comma, content = str(part.get("url") or "").partition(",")
+        if not about.startswith("data:") or not comma:
+            raise ValueError("this file is not stored here: fetch part['url']")
+        if about.endswith(";base64"):
+            return base64.b64decode(content)
+        return urllib.parse.unquote_to_bytes(content)
+
+    def _state_folder(self) -> Path:
+        return Path(os.environ["MOBOX_STATE"])
 
     def answer(self, request_id: str) -> dict[str, Any] | None:
         """The answer to that request, if it came while no process of the agent ran."""

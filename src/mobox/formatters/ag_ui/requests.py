@@ -240,18 +240,25 @@ def read_input(body: JSON) -> RunInput:
     return convert("", in_camel_case(body), RunInput)
 
 
+def prompts_of(run_input: RunInput) -> list[UserMessage]:
+    """The user messages after the last message of the agent, oldest first."""
+    return [_user_message(each) for each in _latest_user_messages(run_input.messages)]
+
+
 def request_of(
     run_input: RunInput,
     stored: StoredMessages,
     idempotency_key: str | None = None,
     headers: Mapping[str, str] = _NO_HEADERS,
+    prompts: Sequence[UserMessage] | None = None,
 ) -> Request:
     """The request for a thread whose user messages `stored` are known.
 
-    `headers` are those that the agent gets with the other data of the page.
+    `headers` are those that the agent gets with the other data of the page; `prompts` those of
+    `prompts_of`, if something in them was replaced.
     """
     check_key(idempotency_key)
-    request = _request(run_input, stored)
+    request = _request(run_input, stored, prompts_of(run_input) if prompts is None else prompts)
     props = convert("forwardedProps", run_input.forwarded_props or {}, OwnProps)
     key = idempotency_key or submission_key(request)
     return replace(
@@ -264,10 +271,11 @@ def request_of(
     )
 
 
-def _request(run_input: RunInput, stored: StoredMessages) -> Request:
+def _request(
+    run_input: RunInput, stored: StoredMessages, prompts: Sequence[UserMessage]
+) -> Request:
     replies = [*_resumed(run_input.resume or ()), *_results(run_input.messages)]
     answers = tuple(reply.answer for reply in replies)
-    prompts = [_user_message(each) for each in _latest_user_messages(run_input.messages)]
     if new := [message for message in prompts if message.id not in stored]:
         message = _joined(new)
         return Request(

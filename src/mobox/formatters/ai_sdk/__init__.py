@@ -169,7 +169,7 @@ class AISDKFormatter(DeltaFastPath):
     def _done(self, event: Done) -> Chunks:
         fatal, notices = self._errors.release(event.reason)
         lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
-        chunks = [*lines, *self._parts.close_all(self._ts), *self._steps.finish()]
+        chunks = [*lines, *self._parts.close_all(self._ts), *self._steps.close()]
         error, _ = run_failure(event.reason, fatal) or (None, None)
         metadata = self._metadata(event, error, fatal)
         if error is not None:

@@ -316,6 +316,7 @@ class _Chunk(Struct):
     id: str | None = None
     call: str | None = field(default=None, name="toolCallId")
     transient: bool = False
+    by_provider: bool = field(default=False, name="providerExecuted")
 
 
 _decode = msgspec.json.Decoder(_Chunk).decode
@@ -333,6 +334,7 @@ class Steps:
         self._ids = ids
         self._added: set[str | None] = {None}  # before the first step nothing can be retracted
         self._data: set[tuple[str, str]] = set()
+        self._has_calls = False
 
     def start(self) -> Chunks:
         """Start another turn and end the one before it. An empty turn continues instead."""
@@ -340,7 +342,7 @@ class Steps:
             return []
         chunks = [*self.finish(), chunk("start-step")]
         self.open = True
-        self._added = set()
+        self._added, self._has_calls = set(), False
         return chunks
 
     def finish(self) -> Chunks:
@@ -350,9 +352,17 @@ class Steps:
         self.open = False
         return [chunk("finish-step")]
 
+    def close(self) -> Chunks:
+        """The run ends. A step with calls is followed by an empty one.
+
+        `lastAssistantMessageIsCompleteWithToolCalls` is true for a message whose last step has
+        calls with results: the client would send the finished message again.
+        """
+        return [*(self.start() if self._has_calls else ()), *self.finish()]
+
     def reset(self) -> Chunks:
         """Retract the parts of this step."""
-        self._added = set()
+        self._added, self._has_calls = set(), False
         return [chunk("reset-step")]
 
     def is_made_of(self, blocks: Collection[str]) -> bool:
@@ -366,6 +376,7 @@ class Steps:
                 continue
             added = _decode(document)
             if added.type in _BLOCKS:
+                self._has_calls |= added.call is not None and not added.by_provider
                 self._added.add(self._ids.own(added.call) if added.call else added.id)
             elif added.type in _OTHERS or self._is_new_data(added):
                 self._added.add(None)

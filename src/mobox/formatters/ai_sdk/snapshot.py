@@ -7,6 +7,7 @@ Rule 1: it has no shapes of its own: a live chunk is the same chunk when stored,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
 from typing import Any, ClassVar
 
 import msgspec
@@ -75,6 +76,7 @@ def ui_message(message: Message, profile: str = DEFAULT) -> dict[str, JSON]:
     parts = _merged(whole.parts()) or _from_columns(message)
     ui: dict[str, JSON] = {"id": message.id, "role": message.role, "parts": parts}
     if message.reason is not None:
+        parts += _last_step(parts)
         ui["metadata"] = message_metadata(
             message.reason,
             error_of(message.reason, message.error),
@@ -288,6 +290,13 @@ def _merged(parts: Iterable[UIPart]) -> list[UIPart]:
             places[key] = len(merged)
             merged.append(part)
     return merged
+
+
+def _last_step(parts: list[UIPart]) -> list[UIPart]:
+    """The empty step at the end of a run whose last step has calls: see `Steps.close`."""
+    step = list(takewhile(lambda part: part != _STEP, reversed(parts)))
+    has_calls = any("toolCallId" in part and "providerExecuted" not in part for part in step)
+    return [_STEP] if has_calls else []
 
 
 def _reasoning(

@@ -38,7 +38,16 @@ Hook: TypeAlias = Callable[[HTTPConnection], Found | Awaitable[Found]]
 class Authenticator:
     """Authenticates the clients of one app; holds the limits of their owners."""
 
-    def __init__(self, hook: Hook, connections: ConnectionRegistry, rate_limit: RateLimit) -> None:
+    def __init__(
+        self,
+        hook: Hook,
+        connections: ConnectionRegistry,
+        rate_limit: RateLimit,
+        *,
+        is_open: bool = False,
+    ) -> None:
+        self.is_open = is_open
+        """Whether every client is the same owner, without authentication."""
         self.connections = connections
         self.rate_limit = rate_limit
         self._hook = hook

@@ -30,6 +30,7 @@ from mobox.server.auth.authentication import authenticator_of, with_key
 from mobox.server.auth.connections import OpenConnection
 from mobox.server.auth.principal import principal_of
 from mobox.server.errors import OUR_FAULT, explain, explain_status
+from mobox.server.files.bodies import ChatBody
 from mobox.server.metrics import Registry
 from mobox.server.readers import Readers
 from mobox.server.services import forwarded_headers
@@ -213,7 +214,9 @@ class Sessions:
     async def _submit(self, socket: Socket, owner: str, payload: JSON) -> dict[str, JSON]:
         connection = HTTPConnection(socket.scope)
         headers = forwarded_headers(connection, self._forwarded)
-        request = read_request(*body_of(payload), headers)
+        body, key = body_of(payload)
+        sent = read_request(body, key, headers)
+        request = await ChatBody(body).attach(self._storage.files, owner, sent)
         authenticator = authenticator_of(connection)
         continued = await authenticator.rate_limit.submit(
             owner, request, lambda: self._actions.submit(owner, request)

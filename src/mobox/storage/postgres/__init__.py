@@ -13,6 +13,7 @@ from mobox.events.turn import Request
 from mobox.settings import Settings
 from mobox.storage.chats import BegunTurn, ChatPage, History, IdleChat, MessagePage
 from mobox.storage.encoding import Appended, NextAttempt, prepare
+from mobox.storage.files import Blobs, FileStore
 from mobox.storage.following import Following
 from mobox.storage.log import RawLine, Run, RunId
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
@@ -27,6 +28,7 @@ from mobox.storage.postgres.database import (
     open_database,
     storable,
 )
+from mobox.storage.postgres.files import PostgresBlobs, PostgresFileIndex
 from mobox.storage.postgres.messages import Messages
 from mobox.storage.postgres.notify import PostgresNotifier
 from mobox.storage.postgres.retention import DeferredDeletes
@@ -92,7 +94,13 @@ def _storable(value: object) -> object:
 class PostgresStorage(Following):
     """Stores everything in one database; open it with `PostgresStorage.open`."""
 
-    def __init__(self, connect: Connect, settings: Settings, notifier: Notifier) -> None:
+    def __init__(
+        self,
+        connect: Connect,
+        settings: Settings,
+        notifier: Notifier,
+        blobs: Blobs | None = None,
+    ) -> None:
         super().__init__(settings.poll_seconds, notifier)
         self._settings = settings
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
@@ -104,18 +112,31 @@ class PostgresStorage(Following):
         self._messages = Messages(self._sessions)
         self._leftovers = DeferredDeletes(self._sessions)
         self._searches = Searches()
+        self.files = FileStore(
+            PostgresFileIndex(self._sessions),
+            blobs or PostgresBlobs(self._sessions),
+            settings,
+            self._clock.now,
+        )
 
     @classmethod
     async def open(
-        cls, url: str, settings: Settings | None = None, way: NotifierFactory | None = None
+        cls,
+        url: str,
+        settings: Settings | None = None,
+        way: NotifierFactory | None = None,
+        blobs: Blobs | None = None,
     ) -> Self:
-        """Open a database, migrated if necessary, in the running event loop."""
+        """Open a database, migrated if necessary, in the running event loop.
+
+        Without `blobs`, the bytes of files are in the database, too.
+        """
         settings = settings or Settings()
         first = connector(url, _FIRST_SECONDS)
         identity = await open_database(first, settings.opening_seconds)
         connect = connector(url, settings.busy_seconds, settings.busy_seconds + _LONGER)
         notifier = PostgresNotifier(connect) if way is None else way(identity)
-        store = cls(connect, settings, notifier)
+        store = cls(connect, settings, notifier, blobs)
         store._leftovers.begin()
         return store
 
@@ -125,6 +146,7 @@ class PostgresStorage(Following):
         await self._messages.close()
         await self._writer.close()
         await self._stop_notifying()
+        await self.files.close()
         await self._sessions.close()
 
     def _transaction(self, connection: Connection) -> Transaction:
@@ -203,6 +225,7 @@ class PostgresStorage(Following):
     async def begin_turn(
         self, owner: str, request: Request, agent: str, framework: str
     ) -> BegunTurn:
+        await self.files.name(owner, request.chat_id, request.message)
         turn = await self._begin_turn(owner, request, agent, framework)
         self._publish_all([turn])
         return turn
@@ -243,8 +266,9 @@ class PostgresStorage(Following):
         return await self._messages.page(storable(owner), storable(chat_id), before, limit)
 
     async def delete(self, owner: str, chat_id: str) -> None:
-        self._publish_deletion(await self._delete_chat(owner, chat_id), chat_id)
-        self._leftovers.wake()
+        async with self.files.releasing(owner, chat_id):
+            self._publish_deletion(await self._delete_chat(owner, chat_id), chat_id)
+            self._leftovers.wake()
 
     chat = _query(reads.chat)
     _list_chats = _snapshot(reads.list_chats)
@@ -266,10 +290,13 @@ class PostgresStorage(Following):
         ]
 
     async def delete_idle(self, chat: IdleChat, since: int) -> bool:
-        gone = await self._delete_idle(chat, since)
-        if gone is not None:
-            self._publish_deletion(gone, chat.id)
-            self._leftovers.wake()
+        async with self.files.releasing(chat.owner, chat.id) as files:
+            gone = await self._delete_idle(chat, since)
+            if gone is None:
+                files.keep()
+            else:
+                self._publish_deletion(gone, chat.id)
+                self._leftovers.wake()
         return gone is not None
 
     async def settle(self) -> None:

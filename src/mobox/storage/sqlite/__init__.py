@@ -16,9 +16,11 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from mobox.errors import StorageError, WriteRefused
 from mobox.events import LogEntry, StreamEvent
+from mobox.events.turn import Request
 from mobox.settings import Settings
-from mobox.storage.chats import Chat, ChatPage, History, IdleChat, MessagePage
+from mobox.storage.chats import BegunTurn, Chat, ChatPage, History, IdleChat, MessagePage
 from mobox.storage.encoding import Appended, prepare
+from mobox.storage.files import Blobs, FileStore
 from mobox.storage.following import Following, Page
 from mobox.storage.log import RawLine, Run, RunId
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
@@ -34,6 +36,7 @@ from mobox.storage.sqlite.database import (
     identity,
     open_database,
 )
+from mobox.storage.sqlite.files import FileDatabase, SqliteBlobs, SqliteFileIndex
 from mobox.storage.sqlite.processes import ProcessFiles
 from mobox.storage.sqlite.writer import Writer
 from mobox.storage.tables import MOST, Fold
@@ -87,6 +90,7 @@ class SqliteStorage(Following):
         path: Path,
         settings: Settings,
         notifier: Notifier | None = None,
+        blobs: Blobs | None = None,
     ) -> None:
         super().__init__(settings.poll_seconds, notifier)
         self._settings = settings
@@ -97,13 +101,24 @@ class SqliteStorage(Following):
         self._slots = ReadSlots(settings.readers)
         self._searches = Searches()
         self._checkpoints = Checkpoints(path, settings)
+        database = FileDatabase(path.with_name(f"{path.stem}-files.db"), settings)
+        self.files = FileStore(
+            SqliteFileIndex(database), blobs or SqliteBlobs(database), settings, settings.clock
+        )
         self._after_close = ExitStack()
 
     @classmethod
     async def open(
-        cls, path: Path, settings: Settings | None = None, way: NotifierFactory | None = None
+        cls,
+        path: Path,
+        settings: Settings | None = None,
+        way: NotifierFactory | None = None,
+        blobs: Blobs | None = None,
     ) -> Self:
-        """Open a database, created or migrated if necessary, in the running event loop."""
+        """Open a database, created or migrated if necessary, in the running event loop.
+
+        Without `blobs`, the bytes of files are in a second database beside it.
+        """
         settings = settings or Settings()
         connection = await asyncio.to_thread(open_database, path, settings)
         try:
@@ -111,17 +126,19 @@ class SqliteStorage(Following):
         except BaseException:
             connection.close()
             raise
-        return cls(connection, path, settings, notifier)
+        return cls(connection, path, settings, notifier, blobs)
 
     @classmethod
-    async def open_temporary(cls, settings: Settings | None = None) -> Self:
+    async def open_temporary(
+        cls, settings: Settings | None = None, blobs: Blobs | None = None
+    ) -> Self:
         """Open a database that is deleted when it is closed, or when the process exits normally.
 
         A process that is killed leaves it in the folder for temporary files.
         """
         with ExitStack() as on_failure:
             folder = on_failure.enter_context(_temporary_folder())
-            store = await cls.open(folder / "mobox.db", settings)
+            store = await cls.open(folder / "mobox.db", settings, blobs=blobs)
             store._after_close = on_failure.pop_all()
         return store
 
@@ -130,6 +147,7 @@ class SqliteStorage(Following):
         await self._writer.close()
         await self._stop_notifying()
         await self._readers.close()
+        await self.files.close()
         await asyncio.to_thread(self._checkpoints.close)
         await asyncio.to_thread(self._processes.close)
         await asyncio.to_thread(self._after_close.close)
@@ -209,12 +227,18 @@ class SqliteStorage(Following):
 
     # Turns and runs
 
+    async def begin_turn(
+        self, owner: str, request: Request, agent: str, framework: str
+    ) -> BegunTurn:
+        await self.files.name(owner, request.chat_id, request.message)
+        return await self._begin_turn(owner, request, agent, framework)
+
     async def request_stop(self, owner: str, run_id: str) -> Run:
         run = await self._request_stop(owner, run_id)
         self._notify(RunNotice(work=True))
         return run
 
-    begin_turn = _change(turns.begin_turn)
+    _begin_turn = _change(turns.begin_turn)
     run = _snapshot(reads.run)
     runs = _snapshot(reads.runs_of_chat)
     _run_after = _snapshot(reads.run_after)
@@ -248,7 +272,8 @@ class SqliteStorage(Following):
         return page
 
     async def delete(self, owner: str, chat_id: str) -> None:
-        self._publish_deletion(await self._delete_chat(owner, chat_id), chat_id)
+        async with self.files.releasing(owner, chat_id):
+            self._publish_deletion(await self._delete_chat(owner, chat_id), chat_id)
 
     async def _read_in_slot(self, effort: Effort, read: Callable[[Connection], T]) -> T:
         return await self._slots.run(effort, lambda: self._readers.snapshot(read))
@@ -285,9 +310,12 @@ class SqliteStorage(Following):
     # Retention
 
     async def delete_idle(self, chat: IdleChat, since: int) -> bool:
-        gone = await self._delete_idle(chat, since)
-        if gone is not None:
-            self._publish_deletion(gone, chat.id)
+        async with self.files.releasing(chat.owner, chat.id) as files:
+            gone = await self._delete_idle(chat, since)
+            if gone is None:
+                files.keep()
+            else:
+                self._publish_deletion(gone, chat.id)
         return gone is not None
 
     async def settle(self) -> None:

@@ -41,8 +41,10 @@ def migrations() -> list[Migration]:
     return read_migrations(files("mobox.storage").joinpath("migrations"))
 
 
-def open_database(path: Path, settings: Settings) -> Connection:
-    """The writer's connection to a migrated database."""
+def open_database(
+    path: Path, settings: Settings, known: Sequence[Migration] | None = None
+) -> Connection:
+    """The writer's connection to a migrated database; by default to that of chats and logs."""
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
         raise StorageError(f"SQLite {oldest} or newer is required, found {sqlite3.sqlite_version}")
@@ -52,7 +54,7 @@ def open_database(path: Path, settings: Settings) -> Connection:
         with ExitStack() as on_failure:
             on_failure.callback(connection.close)
             _use_wal(connection, settings)
-            migrate(connection, migrations())
+            migrate(connection, migrations() if known is None else known)
             on_failure.pop_all()
     except sqlite3.Error as error:
         raise StorageError(f"cannot open {path}: {error}") from error

@@ -53,8 +53,8 @@ export class SocketIoTransport implements Transport {
     return this.#connection.ask("chat:stop", { sessionId: chatId, runId });
   }
 
-  async answer(chatId: string, answer: Answer): Promise<void> {
-    await this.#connection.ask("chat:answer", { sessionId: chatId, ...answer });
+  async answer(chatId: string, answer: Answer, runId?: string): Promise<void> {
+    await this.#connection.ask("chat:answer", { sessionId: chatId, ...answer, runId });
   }
 
   close(): void {
