@@ -5,6 +5,7 @@
 // tried out: with StrictMode each effect runs twice.
 
 import { readFile } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import { rolldown } from "rolldown";
 
 const { entry, output, documented, alias } = JSON.parse(process.argv[2]);
@@ -42,5 +43,6 @@ const bundle = await rolldown({
     defaultHandler(level, log);
   },
 });
-await bundle.write({ file: output, format: "esm", codeSplitting: false });
+// What a page imports on demand stays in files of its own: most of CopilotKit is diagrams and highlighting.
+await bundle.write({ dir: dirname(output), entryFileNames: basename(output), format: "esm" });
 await bundle.close();

@@ -47,11 +47,11 @@ def page_server(node: str) -> Iterator[PageServer]:
         def do_GET(self) -> None:
             _, name, file, *_ = [*urlsplit(self.path).path.split("/"), "", ""]
             folder = folders.get(name)
-            if folder is None or file not in ("", "page.js"):
+            is_script = file.endswith(".js")
+            if folder is None or not (file == "" or (is_script and (folder / file).is_file())):
                 self.send_error(404)
                 return
-            is_script = file == "page.js"
-            body = (folder / "page.js").read_bytes() if is_script else HTML
+            body = (folder / file).read_bytes() if is_script else HTML
             kind = "text/javascript" if is_script else "text/html"
             self.send_response(200)
             self.send_header("content-type", f"{kind}; charset=utf-8")

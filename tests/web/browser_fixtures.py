@@ -10,14 +10,14 @@ from playwright.sync_api import BrowserContext, expect
 from pytest_playwright.pytest_playwright import CreateContextCallback
 
 from bench.chromium import ARGUMENTS, find_chromium
-from server.live_server import reserved_port
+from server.live_server import LIMIT, reserved_port
 from server.scripted_agent import Gate
 from web.browser import LEFT_OUT
 from web.browser_watch import Watch, Watched
 
 __all__ = ["base_url", "browser_type_launch_args", "gate", "port", "watched"]
 
-expect.set_options(timeout=8000)
+expect.set_options(timeout=LIMIT / 2 * 1000)
 
 
 @pytest.fixture(scope="session")
