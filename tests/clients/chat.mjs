@@ -157,8 +157,12 @@ function takeFrames(text, most) {
 
 /** What docs/ai-sdk.md recommends where other calls may be open when a person is asked. */
 function allAnswered({ messages }) {
-  const states = (messages.at(-1)?.parts ?? []).map((part) => part.state);
-  return states.includes("approval-responded") && !states.includes("approval-requested");
+  const parts = messages.at(-1)?.parts ?? [];
+  const step = parts.slice(parts.findLastIndex((part) => part.type === "step-start") + 1);
+  const approvals = parts.map((part) => part.state);
+  const questions = step.filter((part) => part.type === "tool-ask_user").map((part) => part.state);
+  const isOpen = approvals.includes("approval-requested") || questions.includes("input-available");
+  return !isOpen && (approvals.includes("approval-responded") || questions.length > 0);
 }
 
 /** The client's guide: a page runs the tools that it knows, and none that are dynamic. */

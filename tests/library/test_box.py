@@ -108,7 +108,7 @@ async def test_a_run_that_waits_is_answered_and_one_that_runs_is_stopped(tmp_pat
     async with mobox.Mobox(agents=[asker], data=tmp_path) as box:
         begun = await box.begin("ann", "hello")
         waiting = b"".join([frame async for frame in box.frames("ann", begun.id)])
-        assert b'"data-input"' in waiting
+        assert b'"toolName":"ask_user"' in waiting
         answer = Answer(request_id="q", decision="answered", value="this")
         await box.answer("ann", begun.id, answer)
         frames = b"".join([frame async for frame in box.frames("ann", begun.id)])

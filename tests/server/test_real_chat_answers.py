@@ -460,6 +460,26 @@ def test_same_question_is_asked_and_answered_twice(frontend: Frontend, chat_id: 
     assert report.messages == frontend.stored(chat_id)["messages"]
 
 
+@each_version
+def test_question_about_a_call_is_answered_while_the_call_is_open(
+    frontend: Frontend, chat_id: str
+) -> None:
+    page = frontend.open(chat_id, auto="all answered")
+    asking: list[Step] = [
+        emit("tool_use", id=CALL, name="AskUserQuestion", input={}),
+        emit("input_request", id="colour", kind="question", tool_call_id=CALL),
+        QUESTION,
+        emit("tool_result", tool_use_id=CALL, content="red"),
+    ]
+    asked = question_in(page.send(prompt(*asking)).messages[-1])
+    output = {"tool": "ask_user", "toolCallId": asked["toolCallId"], "output": "red"}
+    page.begin("addToolOutput", output)
+    report = page.settle()
+    assert (report.status, report.error, len(report.requests)) == ("ready", None, 2)
+    assert words_in(report.messages[-1]) == "answered: red"
+    assert report.messages == frontend.stored(chat_id)["messages"]
+
+
 @pytest.mark.parametrize(("output", "said"), [(True, "It is gone."), ("reject", "It stays.")])
 @pytest.mark.parametrize("frontend", ["ai-v5 v5"], indirect=True)
 def test_version_5_approves_by_an_answer(

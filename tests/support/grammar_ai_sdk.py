@@ -21,13 +21,19 @@ DONE = b"[DONE]"
 
 
 def check_ai_sdk(
-    documents: Sequence[bytes], profile: str = "v6", continues: Collection[str] = ()
+    documents: Sequence[bytes],
+    profile: str = "v6",
+    continues: Collection[str] = (),
+    *,
+    any_ids: bool = False,
 ) -> None:
     """Fail unless `documents` are one whole response.
 
-    `continues` are the tool calls of the same message which an earlier response has told.
+    `continues` are the tool calls of the same message which an earlier response has told. With
+    `any_ids`, calls may have ids that are not unique in a chat.
     """
     stream = Stream(profile, continues)
+    stream.any_ids = any_ids
     for number, document in enumerate(documents, 1):
         stream.read(number, document)
     assert stream.state == "over", f"after chunk {len(documents)}: [DONE] is missing"
@@ -177,6 +183,7 @@ class Stream:
         self.json = json.JSONDecoder(parse_constant=self.no_number, object_pairs_hook=self.object)
         self.state = "nothing"
         self.message = ""
+        self.any_ids = False
         self.step = 0
         self.in_step = False
         self.open: set[tuple[str, str]] = set()
@@ -300,7 +307,7 @@ class Stream:
     # Tool calls
 
     def start_input(self, chunk: Chunk) -> None:
-        is_own = chunk["toolCallId"].startswith(f"{self.message}:")
+        is_own = self.any_ids or chunk["toolCallId"].startswith(f"{self.message}:")
         self.rule(is_own, "the id of a call begins with the id of its message")
         self.rule(chunk["toolCallId"] not in self.calls, "this call has started before")
         kind = chunk.get("dynamic", False)
