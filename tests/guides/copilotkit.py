@@ -49,6 +49,10 @@ class CopilotTab(ClientTab):
     def sent(self) -> Locator:
         return self.page.locator(self.SENT)
 
+    def wait_until_open(self) -> None:
+        super().wait_until_open()
+        expect(self.page.locator("[inert]")).to_have_count(0)
+
     def send(self, text: str) -> None:
         self.composer.fill(text)
         self.composer.press("Enter")
