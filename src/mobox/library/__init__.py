@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self, TypedDict, Unpack
+from typing import Any, Final, Literal, Self, TypedDict, Unpack
 
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection, Request
@@ -63,7 +63,7 @@ class Options(TypedDict, total=False):
     max_runs_per_owner: int
     max_runs_per_minute: int
     max_streams: int
-    when_running: str
+    when_running: Literal["auto", "interrupt", "reject"]
     hold: float
     lease: float
 
