@@ -391,6 +391,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         return self.agents or next(filter(Path.is_dir, places), BUNDLED_AGENTS)
 
     @property
+    def is_local(self) -> bool:
+        """Whether only people at this machine use the server, who may see and change its files."""
+        return self.auth == "none"
+
+    @property
     def executes(self) -> bool:
         """Whether this process executes agents; else it queues runs for workers."""
         return self.execute == "here"

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from mobox.capture.catalog import Agent, Catalog, Limits, Timeouts, load_agent
+from mobox.capture.catalog import (
+    Agent,
+    Catalog,
+    Limits,
+    Timeouts,
+    WatchedCatalog,
+    load_agent,
+)
 from mobox.capture.process import job_of
 from mobox.errors import InvalidAgent, UnknownAgent
 from mobox.parsers import frameworks
@@ -211,3 +219,29 @@ def test_our_own_agents_load() -> None:
     catalog = Catalog.load(AGENTS)
     assert catalog.problems == []
     assert catalog.get("demo").name == "Demo"
+
+
+# Changes while a server runs
+
+
+def test_agents_are_loaded_again_when_their_files_change(tmp_path: Path) -> None:
+    loaded: list[list[str]] = []
+    catalog = WatchedCatalog(tmp_path, lambda fresh: loaded.append([each.id for each in fresh]))
+    assert list(catalog) == []
+    folder = tmp_path / "one"
+    folder.mkdir()
+    (folder / "agent.yaml").write_text("name: One")
+    assert list(catalog) == []
+    assert "there is no file 'run_agent.py'" in str(catalog.problems[0])
+    (folder / "run_agent.py").write_text("")
+    assert [each.name for each in catalog] == ["One"]
+    assert catalog.problems == []
+    (folder / "agent.yaml").write_text("name: Another one")
+    assert catalog.get("one").name == "Another one"
+    (folder / "agent.yaml").write_text("nmae: One")
+    with pytest.raises(UnknownAgent):
+        catalog.get("one")
+    assert "nmae" in str(catalog.problems[0])
+    shutil.rmtree(folder)
+    assert (list(catalog), catalog.problems) == ([], [])
+    assert loaded == [[], ["one"], ["one"], [], []]

@@ -346,11 +346,33 @@ def test_other_loggers_are_shown_only_with_verbose_logging(tmp_path: Path) -> No
     assert "Started server process" in told
 
 
+def test_an_agent_that_is_added_needs_no_restart(tmp_path: Path) -> None:
+    folder = tmp_path / "agents"
+    folder.mkdir()
+    with live_server(tmp_path / "data", "--agents", folder) as server:
+        address = f"{server.url}/api/agents"
+        assert httpx.get(address, trust_env=False).json()["agents"] == []
+        agent = folder / "new"
+        agent.mkdir()
+        (agent / "agent.yaml").write_text("nmae: New")
+        broken = httpx.get(address, trust_env=False).json()
+        assert [each["id"] for each in broken["problems"]] == ["new"]
+        assert "nmae" in broken["problems"][0]["message"]
+        (agent / "agent.yaml").write_text("name: New")
+        code = "from shared.emitter import emit_text\n\nemit_text('Hi')\n"
+        (agent / "run_agent.py").write_text(code)
+        assert [each["name"] for each in httpx.get(address, trust_env=False).json()["agents"]] == [
+            "New"
+        ]
+        answer = httpx.post(f"{server.url}/api/chat", json=message("c1", "Hello"), trust_env=False)
+        assert "Hi" in answer.text
+
+
 def test_a_server_without_agents_starts_and_warns(tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
     answer, said = served(tmp_path / "data", "/api/agents", "--agents", folder)
-    assert answer.json() == {"agents": []}
+    assert answer.json() == {"agents": [], "problems": []}
     line = f"WARNING: no agents: no folder in {folder} has a valid agent.yaml\n"
     assert PREFIX.sub(r"\1", said) == line
 

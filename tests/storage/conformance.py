@@ -708,6 +708,22 @@ class StorageConformance(LogConformance, FollowingConformance):
         assert [error.run_id for error in refused] == [run.id] * 19
         assert len(await ids_of(store)) == 1
 
+    async def test_a_run_knows_why_it_was_started(self, store: Storage) -> None:
+        first = await turn(store, "Hello", "Hi")
+        assert (first.kind, first.back_to) == ("message", None)
+        again = Request(chat_id="chat", action=Action.REGENERATE, cut=Cut(Place.AFTER, "u1"))
+        failed = await begin(store, again)
+        assert (failed.kind, failed.back_to) == ("regenerate", "u1")
+        await say(store, failed, Done(reason="lost"))
+        retried = await begin(store, again)
+        assert (retried.kind, retried.back_to) == ("retry", "u1")
+        await say(store, retried, DONE)
+        edited = submit("Hello again", "u2")
+        edit = replace(edited, action=Action.EDIT, cut=Cut(Place.BEFORE, "u1"))
+        run = await begin(store, edit)
+        assert (run.kind, run.back_to) == ("edit", "u1")
+        assert await store.run("ann", run.id) == run
+
     async def test_failed_start_leaves_no_chat(self, store: Storage) -> None:
         nothing = Request(chat_id="new", action=Action.REGENERATE, cut=Cut(Place.ANSWER))
         with pytest.raises(InvalidRequest):

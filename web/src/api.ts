@@ -40,6 +40,15 @@ export interface Agent {
   name: string;
   description: string;
 }
+/** An agent that the server could not load, by the name of its folder. */
+export interface AgentProblem {
+  id: string;
+  message: string;
+}
+interface AgentList {
+  agents: Agent[];
+  problems?: AgentProblem[];
+}
 interface ChatPage {
   chats: ListedChat[];
   before?: string | null;
@@ -123,8 +132,7 @@ export const getChat = (id: string, limit: number) =>
 export const getMessages = (id: string, before: string | null | undefined, limit: number) =>
   read<MessagePage>(address(`api/chats/${word(id)}/messages`, { profile: PROFILE, before, limit }));
 
-export const getAgents = async () =>
-  (await read<{ agents: Agent[] }>(address("api/agents"))).agents;
+export const getAgents = () => read<AgentList>(address("api/agents"));
 
 export const renameChat = async (id: string, title: string): Promise<ChatRow> =>
   (await ask("PATCH", address(`api/chats/${word(id)}`), { title })).json();

@@ -331,6 +331,7 @@ export const strings = {
     agent: (name: string) => `Agent: ${name}`,
     agents: "Agent for the next message",
     agentsFailed: "Couldn't load agents.",
+    agentBroken: (id: string) => `${id} can't be loaded`,
     settings: "Settings",
     signInTitle: "Sign in",
     key: {

@@ -18,6 +18,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -146,6 +147,52 @@ class Catalog:
 
     def __len__(self) -> int:
         return len(self._agents)
+
+
+class WatchedCatalog(Catalog):
+    """The agents of a folder, loaded again when its files change: for developing agents.
+
+    An agent's own code needs no watching, as each run starts a process.
+    """
+
+    def __init__(self, folder: Path, on_change: Callable[[Catalog], None]) -> None:
+        super().__init__()
+        self._folder = folder
+        self._on_change = on_change
+        self._seen: Stamps = ()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Load the agents again if a folder or an agent.yaml has changed."""
+        seen = _stamps(self._folder)
+        if seen != self._seen:
+            self._seen = seen
+            fresh = Catalog.load(self._folder)
+            self._agents, self.problems = fresh._agents, fresh.problems
+            self._on_change(fresh)
+
+    def get(self, name: str) -> Agent:
+        self.refresh()
+        return super().get(name)
+
+    def __iter__(self) -> Iterator[Agent]:
+        self.refresh()
+        return super().__iter__()
+
+
+Stamps = tuple[tuple[str, int, int], ...]
+"""Paths, with the time and the size of each."""
+
+
+def _stamps(folder: Path) -> Stamps:
+    """The agent.yaml files, and their folders: an entry may be added to one."""
+    found = []
+    for file in sorted(folder.glob(f"*/{FILE}")):
+        for path in (file, file.parent):
+            with suppress(OSError):  # deleted meanwhile
+                about = path.stat()
+                found.append((str(path), about.st_mtime_ns, about.st_size))
+    return tuple(found)
 
 
 def load_agent(folder: Path) -> Agent:

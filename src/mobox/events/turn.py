@@ -30,6 +30,12 @@ WhenRunning = Literal["auto", "interrupt", "reject"]
 refused; `auto` interrupts a run that its clients have left."""
 
 
+TurnKind = Literal["message", "edit", "regenerate", "retry", "answers"]
+"""Why an agent is called: a new message; one that replaces another, which is answered once more; a
+message whose answer is made once more, because it is wanted again or because it was lost or failed;
+answers to input requests."""
+
+
 class PromptText(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="text"):
     """Text."""
 
@@ -211,6 +217,18 @@ class Request(Struct, frozen=True, kw_only=True):
 class Turn(Struct, frozen=True, kw_only=True):
     """The input of an agent; every key is present when it is sent to a process."""
 
+    kind: TurnKind = "message"
+    """Why the agent is called. An agent with a memory of its own needs it, to store nothing twice.
+    """
+    chat_id: str = ""
+    run_id: str = ""
+    attempt: int = 1
+    """How often this run was executed, with this time."""
+    owner: str = ""
+    parent: str | None = None
+    """The message before the prompt in this branch of the chat: the run whose answer it follows."""
+    back_to: str | None = None
+    """The user message to which an edit, a regeneration or a retry goes back."""
     prompt: tuple[PromptPart, ...] = ()
     """Empty where answers continue a run."""
     history: tuple[HistoryMessage, ...] = ()

@@ -12,7 +12,7 @@ from typing import Final
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
-from mobox.capture.catalog import Catalog
+from mobox.capture.catalog import Catalog, WatchedCatalog
 from mobox.delivery.socketio import Sockets
 from mobox.delivery.worker_forwarding import PeerForwarder
 from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError
@@ -96,15 +96,22 @@ def _load_agents(settings: Settings) -> Catalog:
     folder = settings.agents_folder
     if not folder.is_dir():
         raise InvalidSetting("agents", str(folder), "no such folder")
-    catalog = Catalog.load(folder)
-    for problem in catalog.problems:
-        log.warning("agent skipped: %s", problem)
+    catalog = WatchedCatalog(folder, _report) if settings.is_local else Catalog.load(folder)
+    if not settings.is_local:
+        _report(catalog)
     known = [agent.id for agent in catalog]
     if not known:
         log.warning("no agents: no folder in %s has a valid agent.yaml", folder)
     elif settings.agent is not None and settings.agent not in known:
         raise InvalidSetting("agent", settings.agent, f"no such agent; known: {', '.join(known)}")
     return catalog
+
+
+def _report(catalog: Catalog) -> None:
+    """Log what was loaded."""
+    for problem in catalog.problems:
+        log.warning("agent skipped: %s", problem)
+    log.debug("agents loaded: %s", ", ".join(agent.id for agent in catalog) or "none")
 
 
 async def _open_storage(settings: Settings) -> Storage:

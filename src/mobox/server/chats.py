@@ -14,7 +14,7 @@ from mobox.events import JSON
 from mobox.events.message import Message
 from mobox.formatters.ai_sdk import DEFAULT, ui_message, ui_user_message
 from mobox.server.ai_sdk import requested_profile
-from mobox.server.auth.principal import owner_of
+from mobox.server.auth.principal import owner_of, principal_of
 from mobox.server.files.links import linked
 from mobox.server.services import Services, json_response, read_as
 from mobox.storage.chats import Chat, StoredMessage
@@ -101,10 +101,19 @@ class AgentRow(Struct, kw_only=True):
     description: str
 
 
+class AgentProblem(Struct, kw_only=True):
+    """An agent that could not be loaded."""
+
+    id: str
+    """The name of its folder."""
+    message: str
+
+
 class AgentList(Struct, kw_only=True):
-    """The available agents."""
+    """The available agents; for those who may operate also the ones that could not be loaded."""
 
     agents: list[AgentRow]
+    problems: list[AgentProblem] = []
 
 
 async def list_chats(request: Request, services: Services) -> Response:
@@ -167,13 +176,16 @@ async def delete_chat(request: Request, services: Services) -> Response:
     return Response(status_code=204)
 
 
-async def list_agents(_request: Request, services: Services) -> Response:
+async def list_agents(request: Request, services: Services) -> Response:
     """The agents that `agent` in a request may name."""
     agents = [
         AgentRow(id=agent.id, name=agent.name, description=agent.description)
         for agent in services.supervisor.catalog
     ]
-    return json_response(AgentList(agents=agents))
+    may_operate = "operate" in principal_of(request).scopes
+    found = services.supervisor.catalog.problems if may_operate else []
+    problems = [AgentProblem(id=each.file.parent.name, message=str(each)) for each in found]
+    return json_response(AgentList(agents=agents, problems=problems))
 
 
 def _limit(request: Request) -> int:

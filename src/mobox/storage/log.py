@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from mobox.errors import ProtocolError
 from mobox.events import Done, DoneReason, LogEntry, StreamEvent
-from mobox.events.turn import Frontend
+from mobox.events.turn import Frontend, TurnKind
 from mobox.events.waiting import waits_after
 
 RunId = NewType("RunId", str)
@@ -53,6 +53,10 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: DoneReason | None = None
     stop_requested_at: int | None = None
     superseded: bool = False
+    kind: TurnKind = "message"
+    """Why it was started."""
+    back_to: str | None = None
+    """The user message to which its edit, regeneration or retry went back."""
     raw_lines: int = 0
     """How many raw lines were received, stored or not."""
     raw_bytes: int = 0

@@ -59,9 +59,8 @@ def check_version(found: int, newest: int) -> int:
 # Runs and chats
 
 _RUN_COLUMNS = [name for name in Run.__struct_fields__ if name not in ("chat_id", "owner")]
-CHANGING_COLUMNS: Final = [
-    name for name in _RUN_COLUMNS if name not in ("id", "agent", "framework", "started_at")
-]
+_LASTING_COLUMNS = ("id", "agent", "framework", "started_at", "kind", "back_to")
+CHANGING_COLUMNS: Final = [name for name in _RUN_COLUMNS if name not in _LASTING_COLUMNS]
 
 RUN: Final = f"""
 SELECT run.n, run.chat, chat.id, chat.owner, {", ".join(f"run.{name}" for name in _RUN_COLUMNS)}

@@ -5,22 +5,28 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
 from mobox.errors import InvalidRequest, KeyReused
-from mobox.events.turn import Action, Cut, HistoryMessage, Place, Request, UserMessage
+from mobox.events import DoneReason
+from mobox.events.turn import Action, Cut, HistoryMessage, Place, Request, TurnKind, UserMessage
 from mobox.storage.log import ClientRequest, RunId
 
 _TITLE_LENGTH = 80
+_FAILED: Final = ("error", "lost", "interrupted", "truncated")
+"""How an answer ended that is made again because it is not whole."""
 
 
 class TurnPlan(Struct, frozen=True):
-    """How many messages are kept, and the one that is added."""
+    """How many messages are kept, the one that is added, and why the agent is called."""
 
     kept: int
     added: UserMessage | None
+    kind: TurnKind = "message"
+    back_to: str | None = None
 
 
 def plan_turn(live: Sequence[HistoryMessage], request: Request) -> TurnPlan:
@@ -35,6 +41,8 @@ def plan_turn(live: Sequence[HistoryMessage], request: Request) -> TurnPlan:
         raise InvalidRequest("message", "expected a message")
     if request.message.id in stored:
         raise InvalidRequest("message.id", f"the chat already has a message {request.message.id!r}")
+    if request.action is Action.EDIT and kept < len(live):
+        return TurnPlan(kept, request.message, "edit", live[kept].id)
     return TurnPlan(kept, request.message)
 
 
@@ -51,10 +59,15 @@ def _kept(live: Sequence[HistoryMessage], request: Request) -> int:
 def _regeneration(kept: Sequence[HistoryMessage], request: Request, stored: set[str]) -> TurnPlan:
     """The stored user message wins; the request's is used if a failed POST did not store it."""
     if kept and kept[-1].role == "user":
-        return TurnPlan(len(kept), None)
+        return TurnPlan(len(kept), None, "regenerate", kept[-1].id)
     if request.message is None or request.message.id in stored:
         raise InvalidRequest("messages", "there is no message to regenerate an answer for")
     return TurnPlan(len(kept), request.message)
+
+
+def kind_of(plan: TurnPlan, replaced: DoneReason | None) -> TurnKind:
+    """Why the agent is called, if the answer that is made again ended with this reason."""
+    return "retry" if plan.kind == "regenerate" and replaced in _FAILED else plan.kind
 
 
 def client_request(request: Request) -> ClientRequest | None:

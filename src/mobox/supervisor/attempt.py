@@ -410,20 +410,29 @@ def _launch_error(error: OSError) -> Error:
 async def turn_for(storage: Storage, run: Run, requests: InputRequests) -> Turn:
     """The turn of an agent that starts a run, or resumes it after an answer."""
     history = await storage.history(run.owner, run.chat_id)
-    before = [message for message in history.messages if message.run_id != run.id]
-    frontend = await _frontend(storage, run)
-    if requests.answers or requests.earlier_answers:
-        return Turn(
-            history=_history([*before, await _own_message(storage, run)]),
-            answers=requests.answers,
-            earlier_answers=requests.earlier_answers,
-            resume=requests.resume,
-            frontend=frontend,
-        )
-    *before, last = before
+    *before, last = [message for message in history.messages if message.run_id != run.id]
     if not isinstance(last.body, UserMessage):
         raise ProtocolError(f"run {run.id} has no user message to answer")
-    return Turn(prompt=last.body.parts, history=_history(before), frontend=frontend)
+    turn = Turn(
+        kind=run.kind,
+        chat_id=run.chat_id,
+        run_id=run.id,
+        attempt=run.leg,
+        owner=run.owner,
+        parent=before[-1].id if before else None,
+        back_to=run.back_to,
+        frontend=await _frontend(storage, run),
+    )
+    if not requests.answers and not requests.earlier_answers:
+        return replace(turn, prompt=last.body.parts, history=_history(before))
+    return replace(
+        turn,
+        kind="answers",
+        history=_history([*before, last, await _own_message(storage, run)]),
+        answers=requests.answers,
+        earlier_answers=requests.earlier_answers,
+        resume=requests.resume,
+    )
 
 
 async def _frontend(storage: Storage, run: Run) -> Frontend | None:

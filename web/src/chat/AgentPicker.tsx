@@ -3,14 +3,18 @@ import type { AgentChoice } from "@/chat/useAgentChoice";
 import { agents } from "@/state/agents";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
-import { Menu, MenuChoice } from "@/ui/Menu";
+import { Menu, MenuChoice, MenuLine, MenuNote } from "@/ui/Menu";
 
-/** Selects the agent for the next message. Hidden where there is only one. */
+/**
+ * Selects the agent for the next message. Only a name where there is one agent. The list is read again when it is
+ * opened: agents may have been added.
+ */
 export function AgentPicker({ choice }: { choice: AgentChoice }) {
   const { known, next, pick } = choice;
   const hasFailed = agents.useFailed();
+  const problems = agents.useProblems();
   if (!next) return hasFailed ? <Failed /> : null;
-  if (known.length < 2) {
+  if (known.length < 2 && problems.length === 0) {
     return (
       <span className="flex items-center gap-1.5 px-2 text-mono text-ink-2">
         <Bot aria-hidden className="size-4 shrink-0" />
@@ -22,6 +26,7 @@ export function AgentPicker({ choice }: { choice: AgentChoice }) {
     <Menu
       align="start"
       side="top"
+      onOpen={() => void agents.load()}
       trigger={
         <button
           type="button"
@@ -40,6 +45,10 @@ export function AgentPicker({ choice }: { choice: AgentChoice }) {
         onChoose={pick}
         options={known.map(({ id, name, description }) => ({ value: id, name, line: description }))}
       />
+      {problems.length > 0 && <MenuLine />}
+      {problems.map(({ id, message }) => (
+        <MenuNote key={id} name={strings.shell.agentBroken(id)} line={message} />
+      ))}
     </Menu>
   );
 }

@@ -1,4 +1,4 @@
-import { type Agent, getAgents } from "@/api";
+import { type Agent, type AgentProblem, getAgents } from "@/api";
 import { oneOf, stored } from "@/state/stored";
 import { Store, useStore } from "@/store";
 
@@ -15,18 +15,22 @@ export const mode = stored<"demo" | "live">("app-mode", "live", isMode, undefine
 const isWord = (value: unknown): value is string => typeof value === "string";
 export const preferred = stored<string>("mobox:agent", "", isWord);
 
-const state = new Store<{ agents: Agent[]; phase: "loading" | "ready" | "failed" }>({
-  agents: [],
-  phase: "loading",
-});
+interface State {
+  agents: Agent[];
+  problems: AgentProblem[];
+  phase: "loading" | "ready" | "failed";
+}
+const state = new Store<State>({ agents: [], problems: [], phase: "loading" });
 
 export const agents = {
   use: () => useStore(state).agents,
+  useProblems: () => useStore(state).problems,
   useFailed: () => useStore(state).phase === "failed",
   get: () => state.get().agents,
   async load(): Promise<void> {
     try {
-      state.set({ agents: await getAgents(), phase: "ready" });
+      const { agents, problems = [] } = await getAgents();
+      state.set({ agents, problems, phase: "ready" });
     } catch {
       state.set({ phase: "failed" });
     }

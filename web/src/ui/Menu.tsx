@@ -15,12 +15,20 @@ interface MenuProps {
   align?: "start" | "end";
   side?: "top" | "bottom";
   className?: string;
+  onOpen?: () => void;
 }
 
 /** A dropdown menu. */
-export function Menu({ trigger, children, align = "end", side = "bottom", className }: MenuProps) {
+export function Menu({
+  trigger,
+  children,
+  align = "end",
+  side = "bottom",
+  className,
+  onOpen,
+}: MenuProps) {
   return (
-    <DropdownMenu.Root modal={false}>
+    <DropdownMenu.Root modal={false} onOpenChange={(isOpen) => isOpen && onOpen?.()}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content
@@ -115,6 +123,16 @@ const MenuLabel = ({ children }: { children: ReactNode }) => (
 );
 
 export const MenuLine = () => <DropdownMenu.Separator className="my-1 h-px bg-line" />;
+
+/** An item that cannot be selected, with the reason. */
+export const MenuNote = ({ name, line }: { name: string; line: string }) => (
+  <DropdownMenu.Item disabled className={classes(ROW, "data-[disabled]:opacity-100")}>
+    <span className="flex min-w-0 flex-1 flex-col py-1.5">
+      <span className="truncate text-bad">{name}</span>
+      <span className="text-mono leading-snug break-words text-ink-2">{line}</span>
+    </span>
+  </DropdownMenu.Item>
+);
 
 const Words = ({ name, line }: { name: string; line?: string }) => (
   <span className="flex min-w-0 flex-1 flex-col py-1.5">

@@ -39,6 +39,17 @@ class Turn:
         self.parts: list[dict[str, Any]] = (
             [{"type": "text", "text": prompt}] if isinstance(prompt, str) else list(prompt)
         )
+        self.kind: str = data.get("kind") or "message"
+        """Why the agent is called: message, edit, regenerate, retry or answers."""
+        self.chat_id: str = data.get("chat_id") or ""
+        self.run_id: str = data.get("run_id") or ""
+        self.attempt: int = data.get("attempt") or 1
+        """How often this run was executed, with this time."""
+        self.owner: str = data.get("owner") or ""
+        self.parent: str | None = data.get("parent")
+        """The message before the prompt in this branch of the chat, a run; none at its start."""
+        self.back_to: str | None = data.get("back_to")
+        """The user message to which an edit, a regeneration or a retry goes back."""
         self.history: list[dict[str, Any]] = list(data.get("history") or [])
         self.answers: list[dict[str, Any]] = list(data.get("answers") or [])
         """Answers to the requests of the last pause, in their order."""

@@ -6,12 +6,13 @@ Rule 1: a change of a chat and its runs locks the chat's row first.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from mobox.errors import ChatNotFound, Fenced, InvalidRequest, RunActive, RunNotFound
-from mobox.events.turn import HistoryMessage, Request
+from mobox.events import DoneReason
+from mobox.events.turn import HistoryMessage, Request, TurnKind, UserMessage
 from mobox.storage.chats import BegunTurn, Chat, NamedRequest
 from mobox.storage.log import ClientRequest, ReaderState, Run, RunId
 from mobox.storage.postgres.database import Connection, Transaction, storable
@@ -27,10 +28,10 @@ from mobox.storage.tables import (
     run_of,
 )
 from mobox.storage.turns import (
-    TurnPlan,
     check_repeated,
     client_request,
     fingerprint,
+    kind_of,
     new_run_id,
     plan_turn,
     title_of,
@@ -92,9 +93,12 @@ async def begin_turn(
     await _check_none_runs(connection, chat)
     live = await _live(connection, chat)
     plan = plan_turn([message for _, message in live], request)
-    await _supersede(connection, [n for n, _ in live[plan.kept :]])
-    n, run = await _add_run(transaction, chat, agent, framework)
-    await _add_messages(transaction, chat, plan, n, run)
+    removed = [n for n, _ in live[plan.kept :]]
+    kind = kind_of(plan, await _reason(connection, removed))
+    await _supersede(connection, removed)
+    n, run = await _add_run(transaction, chat, (agent, framework), (kind, plan.back_to))
+    parent = live[plan.kept - 1][0] if plan.kept else None
+    await _add_messages(transaction, (chat, parent), plan.added, n, run)
     if (named_request := client_request(request)) is not None:
         await add_request(connection, n, named_request)
     if request.idempotency_key is not None:
@@ -167,35 +171,49 @@ async def _supersede(connection: Connection, messages: list[int]) -> None:
 _ADD_RUN: Final = """
 INSERT INTO run (
     id, chat, agent, framework, status, epoch, leg, lease_owner, lease_until, tail_seq,
-    started_at, superseded, raw_lines, raw_bytes
-) VALUES ($1, $2, $3, $4, 'running', 1, 1, $5, $6, 0, $7, FALSE, 0, 0) RETURNING n
+    started_at, superseded, kind, back_to, raw_lines, raw_bytes
+) VALUES ($1, $2, $3, $4, 'running', 1, 1, $5, $6, 0, $7, FALSE, $8, $9, 0, 0) RETURNING n
 """
 _ADD_MESSAGE: Final = """
 INSERT INTO message (
-    chat, id, role, run, created_at, words, parts, message_metadata, body, verbatim
-) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    chat, parent, id, role, run, created_at, words, parts, message_metadata, body, verbatim
+) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING n
 """
 
 
+async def _reason(connection: Connection, removed: list[int]) -> DoneReason | None:
+    """How the first of these answers ended."""
+    if not removed:
+        return None
+    find = "SELECT reason FROM run WHERE n = (SELECT run FROM message WHERE n = $1)"
+    reason: DoneReason | None = await connection.fetchval(find, removed[0])
+    return reason
+
+
 async def _add_run(
-    transaction: Transaction, chat: int, agent: str, framework: str
+    transaction: Transaction, chat: int, agent: tuple[str, str], why: tuple[TurnKind, str | None]
 ) -> tuple[int, Run]:
     connection, now, lease = transaction.connection, transaction.now, transaction.lease
-    row = (new_run_id(now), chat, agent, framework, lease.owner, lease.until, now)
+    row = (new_run_id(now), chat, *agent, lease.owner, lease.until, now, *why)
     n = await connection.fetchval(_ADD_RUN, *row)
     return n, run_of(await connection.fetchrow(f"{RUN} WHERE run.n = $1", n))
 
 
 async def _add_messages(
-    transaction: Transaction, chat: int, plan: TurnPlan, n: int, run: Run
+    transaction: Transaction,
+    place: tuple[int, int | None],
+    added: UserMessage | None,
+    n: int,
+    run: Run,
 ) -> None:
-    added, now = plan.added, transaction.now
-    rows: list[tuple[Any, ...]] = [(chat, run.id, "assistant", n, now, "", *[None] * 4)]
+    """Add the user's message, if there is one, and the answer, after the chat's `parent`."""
+    connection, now, (chat, parent) = transaction.connection, transaction.now, place
     if added is not None:
         words = storable(added.text.casefold())
-        rows.insert(0, (chat, added.id, "user", None, now, words, *columns_of(added)))
-    for row in rows:
-        await transaction.connection.execute(_ADD_MESSAGE, *row)
+        row = (chat, parent, added.id, "user", None, now, words, *columns_of(added))
+        parent = await connection.fetchval(_ADD_MESSAGE, *row)
+    answer = (chat, parent, run.id, "assistant", n, now, "", *[None] * 4)
+    await connection.execute(_ADD_MESSAGE, *answer)
 
 
 # Leases

@@ -9,7 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from mobox.errors import ChatNotFound, Fenced, RunNotFound
-from mobox.events.turn import HistoryMessage, Request
+from mobox.events import DoneReason
+from mobox.events.turn import HistoryMessage, Request, TurnKind, UserMessage
 from mobox.storage.chats import BegunTurn, Chat, NamedRequest
 from mobox.storage.log import ClientRequest, ReaderState, Run, RunId
 from mobox.storage.runs import claimed, queued, stop_requested, taken_over
@@ -18,10 +19,10 @@ from mobox.storage.sqlite.database import Connection, Transaction
 from mobox.storage.sqlite.reads import find_chat, find_run, owned_run
 from mobox.storage.tables import RUN, client_request_of, encode_frontend, encode_json, run_of
 from mobox.storage.turns import (
-    TurnPlan,
     check_repeated,
     client_request,
     fingerprint,
+    kind_of,
     new_run_id,
     plan_turn,
     title_of,
@@ -70,11 +71,12 @@ def named(connection: Connection, owner: str, chat_id: str, name: str) -> NamedR
 _ADD_RUN = """
 INSERT INTO run (
     id, chat, agent, framework, status, epoch, leg, lease_owner, lease_until, tail_seq,
-    started_at, superseded, raw_lines, raw_bytes
-) VALUES (?, ?, ?, ?, 'running', 1, 1, ?, ?, 0, ?, 0, 0, 0) RETURNING n
+    started_at, superseded, kind, back_to, raw_lines, raw_bytes
+) VALUES (?, ?, ?, ?, 'running', 1, 1, ?, ?, 0, ?, 0, ?, ?, 0, 0) RETURNING n
 """
 _ADD_MESSAGE = """
-INSERT INTO message (chat, id, role, run, created_at, content, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO message (chat, parent, id, role, run, created_at, content, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING n
 """
 
 
@@ -87,9 +89,12 @@ def begin_turn(
     check_none_runs(transaction, chat)
     live = _live(transaction, chat)
     plan = plan_turn([message for _, message in live], request)
-    _supersede(transaction, [n for n, _ in live[plan.kept :]])
-    n, run = _add_run(transaction, chat, agent, framework)
-    _add_messages(transaction, chat, plan, n, run)
+    removed = [n for n, _ in live[plan.kept :]]
+    kind = kind_of(plan, _reason(transaction, removed))
+    _supersede(transaction, removed)
+    n, run = _add_run(transaction, chat, (agent, framework), (kind, plan.back_to))
+    parent = live[plan.kept - 1][0] if plan.kept else None
+    _add_messages(transaction, (chat, parent), plan.added, n, run)
     if (named_request := client_request(request)) is not None:
         add_request(transaction, n, named_request)
     if request.idempotency_key is not None:
@@ -138,19 +143,37 @@ def _supersede(transaction: Transaction, messages: list[int]) -> None:
     transaction.connection.executemany("UPDATE message SET superseded = 1 WHERE n = ?", rows)
 
 
-def _add_run(transaction: Transaction, chat: int, agent: str, framework: str) -> tuple[int, Run]:
+def _reason(transaction: Transaction, removed: list[int]) -> DoneReason | None:
+    """How the first of these answers ended."""
+    find = "SELECT reason FROM run WHERE n = (SELECT run FROM message WHERE n = ?)"
+    row = transaction.connection.execute(find, (removed[0] if removed else None,)).fetchone()
+    return row[0] if row else None
+
+
+def _add_run(
+    transaction: Transaction, chat: int, agent: tuple[str, str], why: tuple[TurnKind, str | None]
+) -> tuple[int, Run]:
     connection, now, lease = transaction.connection, transaction.now, transaction.lease
-    row = (new_run_id(now), chat, agent, framework, lease.owner, lease.until, now)
+    row = (new_run_id(now), chat, *agent, lease.owner, lease.until, now, *why)
     ((n,),) = connection.execute(_ADD_RUN, row).fetchall()
     return n, run_of(connection.execute(f"{RUN} WHERE run.n = ?", (n,)).fetchone())
 
 
-def _add_messages(transaction: Transaction, chat: int, plan: TurnPlan, n: int, run: Run) -> None:
-    added, now = plan.added, transaction.now
-    rows: list[tuple[Any, ...]] = [(chat, run.id, "assistant", n, now, "", None)]
+def _add_messages(
+    transaction: Transaction,
+    place: tuple[int, int | None],
+    added: UserMessage | None,
+    n: int,
+    run: Run,
+) -> None:
+    """Add the user's message, if there is one, and the answer, after the chat's `parent`."""
+    connection, now, (chat, parent) = transaction.connection, transaction.now, place
     if added is not None:
-        rows.insert(0, (chat, added.id, "user", None, now, added.text, encode_json(added).decode()))
-    transaction.connection.executemany(_ADD_MESSAGE, rows)
+        body = encode_json(added).decode()
+        row = (chat, parent, added.id, "user", None, now, added.text, body)
+        ((parent,),) = connection.execute(_ADD_MESSAGE, row).fetchall()
+    answer = (chat, parent, run.id, "assistant", n, now, "", None)
+    connection.execute(_ADD_MESSAGE, answer).fetchall()
 
 
 # Leases
