@@ -107,6 +107,11 @@ def types(events: list[Json], *wanted: str) -> list[str]:
     return [event["type"] for event in events if event["type"] in wanted]
 
 
+def threads(saver: InMemorySaver) -> list[str]:
+    """Those that have checkpoints."""
+    return [name for name, spaces in saver.storage.items() if spaces.get("")]
+
+
 def send(to: str) -> str:
     """Send it."""
     get_stream_writer()({"sending": to})
@@ -135,6 +140,40 @@ async def lost_memory_is_replaced_by_the_history(endpoint: ScriptedAnthropic) ->
     (chat.folder / "langgraph.sqlite").unlink()
     await chat.send("And?")
     return [list(item) for item in conversation(endpoint.requests[-1])]
+
+
+async def run_without_a_checkpoint_is_in_the_history(endpoint: ScriptedAnthropic) -> Any:
+    class Own(InMemorySaver):
+        pass
+
+    saver = Own()
+    chat = Chat(create_agent(model(endpoint), tools=[note], checkpointer=saver))
+    await chat.send("[[talk]] Go.")
+    chat.runs += 1
+    chat.history += [
+        {"id": "m2", "role": "user", "parts": [{"type": "text", "text": "And?"}]},
+        {"id": "run2", "role": "assistant", "parts": [{"type": "text", "text": "Tw"}]},
+    ]
+    await chat.send("Well?")
+    return [[item.text for item in conversation(endpoint.requests[-1])], threads(saver)]
+
+
+async def tool_asks_by_the_emitter(endpoint: ScriptedAnthropic) -> Any:
+    asked = []
+
+    def send(to: str) -> str:
+        """Send it."""
+        asked.append(to)
+        if len(asked) == 1:  # a process that waits and is ended
+            raise ConnectionError
+        return "sent"
+
+    chat = Chat(create_agent(model(endpoint), tools=[send]))
+    try:
+        await chat.send("[[send]] Go.")
+    except ConnectionError:
+        events = await chat.answer({"request_id": "own", "decision": "approved"})
+        return [_text(events), asked]
 
 
 async def node_asks_twice(_: ScriptedAnthropic) -> Any:
@@ -216,7 +255,7 @@ async def own_checkpointer_is_used(endpoint: ScriptedAnthropic) -> Any:
     await chat.send("[[talk]] Go.")
     await chat.send("And?")
     texts = [item.text for item in conversation(endpoint.requests[-1])]
-    return [texts, list(saver.storage), list(chat.folder.iterdir())]
+    return [texts, threads(saver), list(chat.folder.iterdir())]
 
 
 async def runnable_without_a_graph_gets_the_conversation(endpoint: ScriptedAnthropic) -> Any:
@@ -355,6 +394,8 @@ async def unsupported_versions_are_named(_: ScriptedAnthropic) -> Any:
 
 
 CASES = [
+    run_without_a_checkpoint_is_in_the_history,
+    tool_asks_by_the_emitter,
     lost_memory_is_replaced_by_the_history,
     node_asks_twice,
     a_call_is_edited_or_answered_instead,

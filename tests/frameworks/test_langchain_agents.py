@@ -16,7 +16,11 @@ import pytest
 
 from frameworks.adapters.langchain import LANGGRAPH
 from frameworks.matrix import Case
+from frameworks.scripted_anthropic import say, scripted_anthropic
 from frameworks.stage import wait_until
+from mobox import Recorder
+from mobox.events import TextDelta
+from server.live_server import clean_environment
 
 HERE = Path(__file__).parent
 AGENT_PATH = HERE.parents[1] / "src" / "mobox" / "agent_path"
@@ -41,6 +45,11 @@ EXPECTED: dict[str, Any] = {
         ["text", "One.", ""],
         ["user", "And?", ""],
     ],
+    "run_without_a_checkpoint_is_in_the_history": [
+        ["[[talk]] Go.", "One.", "And?", "Tw", "Well?"],
+        ["run1"],
+    ],
+    "tool_asks_by_the_emitter": ["Sent.", ["a@b.c", "a@b.c"]],
     "node_asks_twice": ["Which city?", "Lisbon, really?", True, "Lisbon True"],
     "tools_of_the_page_pause_the_run": [
         ["note", "show"],
@@ -118,6 +127,27 @@ def test_files_of_the_agent_do_not_replace_the_sdk(frameworks: Path, tmp_path: P
     command = [str(frameworks), str(script)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("['HumanMessage']\n", "")
+
+
+def test_agent_runs_by_hand(frameworks: Path, tmp_path: Path) -> None:
+    script = tmp_path / "run_agent.py"
+    script.write_text(
+        "from langchain.agents import create_agent\n"
+        "from shared.frameworks.langchain import run\n"
+        "def look_up(city: str) -> str:\n"
+        "    'Look up.'\n"
+        "    return 'warm'\n"
+        "run(create_agent('anthropic:claude-scripted', tools=[look_up]))\n"
+    )
+    with scripted_anthropic({"talk": [[say("One.")]]}) as endpoint:
+        about = {"ANTHROPIC_BASE_URL": endpoint.url, "ANTHROPIC_API_KEY": "none"}
+        env = clean_environment(**about, NO_PROXY="127.0.0.1")
+        command = [str(frameworks), str(script), "[[talk]]", "Go."]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    recorder = Recorder("langchain")
+    events = [entry.event for entry in recorder.read(done.stdout.encode()) + recorder.close()]
+    assert [event.delta for event in events if isinstance(event, TextDelta)] == ["One."]
 
 
 @pytest.fixture

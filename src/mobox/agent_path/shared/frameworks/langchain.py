@@ -115,7 +115,8 @@ async def _input(graph: Any, turn: Any, start: Start, own: Any) -> Any:
         from langgraph.types import Command
 
         state = await graph.aget_state({"configurable": start.place})
-        return Command(resume=resume_values(state.interrupts, turn))
+        values = resume_values(state.interrupts, turn)
+        return Command(resume=values) if values else None  # `None`: a tool asked, not the graph
     if own is not None:
         return own(turn)
     if "messages" not in graph.channels:

@@ -4,8 +4,10 @@ Rule 1: a checkpoint has the run that made it in its metadata, `mobox_run`. The 
         the latest of these. So it is found after kill -9, and in any checkpointer.
 Rule 2: a turn starts from the state after `turn.parent`, whether it is new, an edit, or another
         answer: LangGraph forks there. Answers continue the run itself.
-Rule 3: a thread is named after the run that started it. A run without a known state before it, at
-        the start of a chat or after another framework, starts a thread with the whole history.
+Rule 3: a thread is named after the run that started it. If the state after the parent is not known
+        (another framework answered, or it was killed before its first checkpoint), the last known
+        one before it is used, with the messages since; if there is none, a new thread is started
+        with the whole history.
 Rule 4: calls that have no result get one before the next message: a provider refuses a call without
         one, and a call that was under way must not be made again by itself.
 """
@@ -37,6 +39,8 @@ class Start(NamedTuple):
     """The `configurable` of the graph: its thread, and the checkpoint to fork."""
     found: Any = None
     """The checkpoint there, if there is one."""
+    known: int = 0
+    """How many messages of the history it has."""
 
 
 def with_memory(graph: Any, turn: Any) -> Any:
@@ -61,31 +65,42 @@ def _folder(turn: Any) -> Path | None:
 
 
 async def find_start(graph: Any, turn: Any) -> Start:
-    """The place of the run's own state, or of that after its parent."""
-    is_resumed = turn.kind == "answers"
-    wanted = turn.run_id if is_resumed else turn.parent
-    found = await _checkpoint(graph, turn, wanted) if wanted else None
+    """The place of the run's own state, or of the last one before it."""
+    saver = graph.checkpointer
+    runs = {each["id"]: n for n, each in enumerate(turn.history, 1) if each["role"] == "assistant"}
+    threads = [name for name in {**runs, turn.run_id: 0} if await _latest(saver, name)]
+    if turn.kind == "answers":
+        return await _own_place(saver, threads, turn.run_id)
+    for run in reversed(runs):
+        found = await _checkpoint(saver, threads, run)
+        if found is not None:
+            names = found.config["configurable"]
+            place = {name: names[name] for name in ("thread_id", "checkpoint_id")}
+            return Start(place, found, runs[run])
+    return Start({"thread_id": turn.run_id or "by-hand"})
+
+
+async def _own_place(saver: Any, threads: list[str], run: str) -> Start:
+    found = await _checkpoint(saver, threads, run)
     if found is None:
-        if is_resumed:
-            raise RuntimeError(LOST)
-        return Start({"thread_id": turn.run_id or "by-hand"})
-    names = found.config["configurable"]
-    place = {"thread_id": names["thread_id"], "checkpoint_id": names["checkpoint_id"]}
-    if is_resumed:
-        latest = await graph.checkpointer.aget_tuple(_thread(names["thread_id"]))
-        if latest.config["configurable"]["checkpoint_id"] == names["checkpoint_id"]:
-            del place["checkpoint_id"]  # else LangGraph would fork the run and make calls again
+        raise RuntimeError(LOST)
+    place = dict(found.config["configurable"])
+    latest = await _latest(saver, place["thread_id"])
+    if latest.config["configurable"]["checkpoint_id"] == place["checkpoint_id"]:
+        del place["checkpoint_id"]  # else LangGraph would fork the run and make calls again
     return Start(place, found)
 
 
-async def _checkpoint(graph: Any, turn: Any, run: str) -> Any:
+async def _checkpoint(saver: Any, threads: list[str], run: str) -> Any:
     """The latest checkpoint of a run. Its thread was started by a run of this branch."""
-    before = [each["id"] for each in turn.history if each["role"] == "assistant"]
-    for thread in dict.fromkeys([*before, turn.run_id]):
-        made_by = {RUN: run}
-        async for found in graph.checkpointer.alist(_thread(thread), filter=made_by, limit=1):
+    for thread in threads:
+        async for found in saver.alist(_thread(thread), filter={RUN: run}, limit=1):
             return found
     return None
+
+
+async def _latest(saver: Any, thread: str) -> Any:
+    return await saver.aget_tuple(_thread(thread)) if thread else None
 
 
 def _thread(name: str) -> dict[str, Any]:
@@ -99,7 +114,8 @@ async def messages_for(graph: Any, turn: Any, start: Start) -> list[Any]:
     state = await graph.aget_state({"configurable": start.place})
     known = state.values.get("messages") or []
     missing = _results(known, start.found.pending_writes or [])
-    return [*missing, *_answer(known, missing, turn), *messages_of([], turn.parts)]
+    before, since = turn.history[: start.known], turn.history[start.known :]
+    return [*missing, *_answer(known, missing, before), *messages_of(since, turn.parts)]
 
 
 def _results(known: list[Any], writes: list[Any]) -> list[Any]:
@@ -126,10 +142,10 @@ def _written(writes: list[Any]) -> list[Any]:
     return [each for value in listed for each in (value if isinstance(value, list) else [value])]
 
 
-def _answer(known: list[Any], results: list[Any], turn: Any) -> list[Any]:
+def _answer(known: list[Any], results: list[Any], history: list[Any]) -> list[Any]:
     """What the agent had said when it was stopped, which is in no checkpoint."""
     from langchain_core.messages import AIMessage
 
     is_answered = known and isinstance(known[-1], AIMessage) and not results
-    text = "" if is_answered else answer_of(turn.history)
+    text = "" if is_answered else answer_of(history)
     return [AIMessage(content=text)] if text.strip() else []
