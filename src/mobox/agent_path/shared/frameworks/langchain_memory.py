@@ -87,7 +87,7 @@ async def _own_place(saver: Any, threads: list[str], run: str) -> Start:
     place = dict(found.config["configurable"])
     latest = await _latest(saver, place["thread_id"])
     if latest.config["configurable"]["checkpoint_id"] == place["checkpoint_id"]:
-        del place["checkpoint_id"]  # else LangGraph would fork the run and make calls again
+        del place["checkpoint_id"]  # a named checkpoint may be forked: tasks would run again
     return Start(place, found)
 
 
