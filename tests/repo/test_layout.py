@@ -83,7 +83,10 @@ def exceptions(of: type[Exception] = MoboxError) -> Iterator[type[Exception]]:
 
 def test_every_exception_is_in_the_tree_of_errors() -> None:
     for module in pkgutil.walk_packages(mobox.__path__, "mobox."):
-        importlib.import_module(module.name)
+        try:
+            importlib.import_module(module.name)
+        except ModuleNotFoundError:  # an SDK, which is in the agents' Python only
+            assert module.name.startswith("mobox.agent_path.shared.frameworks.")
     ours = [e for e in exceptions() if e.__module__.startswith("mobox.")]
     assert {e.__name__ for e in ours if e.__module__ != "mobox.errors"} == set()
     listed = re.findall(r"^( *)\* (\w+)", errors.__doc__ or "", re.MULTILINE)

@@ -250,7 +250,7 @@ class Transcript:
         part = self._open.get(event.id)
         if part is None:
             return
-        if isinstance(part, ThinkingPart):
+        if isinstance(part, TextPart | ThinkingPart):
             part.provider = event.provider
         self._close(event.id)
 
@@ -294,6 +294,7 @@ class Transcript:
             self._end_tool(ToolUseEnd(id=event.id))
         part.status, part.partial = event.status, event.partial
         part.output, part.structured = event.output, event.structured
+        part.result_provider = event.provider
 
     def _request(self, event: InputRequest) -> None:
         approval = event.kind == "approval" and self._waits(event)
@@ -413,4 +414,7 @@ class HeldErrors:
     def release(self, reason: DoneReason) -> tuple[Error | None, list[Status]]:
         """The fatal error of a run that ended so, which is the last, and the others as notices."""
         fatal = self._errors.pop() if reason in FAILURES and self._errors else None
-        return fatal, [Status(message=error.message, kind="notice") for error in self._errors]
+        others = [error.message for error in self._errors]
+        if fatal is not None:  # an agent may report the failure that ends it
+            others = [message for message in others if message != fatal.message]
+        return fatal, [Status(message=message, kind="notice") for message in others]
