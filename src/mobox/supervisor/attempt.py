@@ -355,8 +355,10 @@ class Attempt:
 
     def _reported(self, outcome: Outcome) -> Error | None:
         """The error that the agent ended with, if its last line is that: it is in the log."""
-        is_exit = self._termination is None and outcome.exit_code == 1 and outcome.raised is None
-        return self._writer.last_error if is_exit else None
+        error, raised = self._writer.last_error, outcome.raised
+        if error is None or self._termination is not None or outcome.exit_code != 1:
+            return None
+        return error if raised is None or raised.code == error.code else None
 
     def _log_failure(self, error: Error, stderr: str) -> None:
         """Log it on one line, with the command that shows the rest."""
