@@ -1,7 +1,6 @@
 """A LangGraph agent in FastAPI, for `useChat`: stored, resumable, with chats per user."""
 
 import os
-from collections.abc import AsyncIterator
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
@@ -11,6 +10,7 @@ from scripted_model import ScriptedModel
 from starlette.requests import HTTPConnection
 
 import mobox
+from mobox.frameworks import langchain
 
 
 def get_weather(city: str) -> str:
@@ -21,14 +21,7 @@ def get_weather(city: str) -> str:
 name = os.environ.get("MODEL")  # such as openai:gpt-5
 model = init_chat_model(name) if name else ScriptedModel()
 graph = create_agent(model, tools=[get_weather])
-
-
-@mobox.agent("weather", framework="langchain")
-async def weather(turn: mobox.Turn) -> AsyncIterator[object]:
-    """Reports the temperature in a city."""
-    messages = turn.messages(style="openai")  # which LangChain reads
-    async for event in graph.astream_events({"messages": messages}, version="v2"):
-        yield event
+weather = langchain.agent("weather", graph, description="Reports the temperature in a city.")
 
 
 def authenticate(request: HTTPConnection) -> str:

@@ -12,7 +12,7 @@ from mobox.lifecycle import Lifecycle
 from mobox.parsers import EventParser, get_parser
 
 if TYPE_CHECKING:
-    from mobox import emit
+    from mobox import emit, frameworks
     from mobox.capture.asking import Turn
     from mobox.capture.callable import SdkObjects
     from mobox.capture.catalog import agent
@@ -35,6 +35,7 @@ __all__ = [
     "Turn",
     "agent",
     "emit",
+    "frameworks",
     "get_formatter",
     "get_parser",
     "mount",
@@ -59,8 +60,8 @@ _LATER = {
 
 def __getattr__(name: str) -> object:
     """Import the names of `_LATER` on first access."""
-    if name == "emit":
-        return import_module("mobox.emit")
+    if name in ("emit", "frameworks"):
+        return import_module(f"mobox.{name}")
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

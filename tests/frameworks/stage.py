@@ -44,16 +44,24 @@ class Pending(NamedTuple):
 
 
 class Stage:
-    """The server, which can be killed and started again, and its one agent."""
+    """The server, which can be killed and started again, and its agents, mostly one."""
 
-    def __init__(self, folder: Path, files: Mapping[str, str], agent: Json) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        files: Mapping[str, str],
+        agent: Json,
+        others: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        """`files` are the agent's, `agent` its agent.yaml, `others` more agents' files."""
         self.data = folder / "data"
         self._agents = folder / "agents"
-        home = self._agents / AGENT
-        home.mkdir(parents=True)
-        for name, text in files.items():
-            (home / name).write_text(text)
-        (home / "agent.yaml").write_text(json.dumps(agent))
+        for name, texts in {AGENT: files, **(others or {})}.items():
+            home = self._agents / name
+            home.mkdir(parents=True)
+            for file, text in texts.items():
+                (home / file).write_text(text)
+            (home / "agent.yaml").write_text(json.dumps(agent))
         self._open = ExitStack()
         self.start()
 
@@ -78,15 +86,16 @@ class Stage:
     def close(self) -> None:
         self._open.close()
 
-    def chat(self, name: str) -> Chat:
-        return Chat(self, name)
+    def chat(self, name: str, agent: str = AGENT) -> Chat:
+        return Chat(self, name, agent)
 
 
 class Chat:
     """One conversation."""
 
-    def __init__(self, stage: Stage, name: str) -> None:
+    def __init__(self, stage: Stage, name: str, agent: str = AGENT) -> None:
         self.name = name
+        self._agent = agent
         self._stage = stage
         self._sent = 0
         self._run = ""
@@ -120,7 +129,11 @@ class Chat:
 
     def begin(self, text: str) -> str:
         """Send a message and leave: the run, which goes on."""
-        body = {"id": self.name, "agent": AGENT, "messages": [*self.messages, self._said(text)]}
+        body = {
+            "id": self.name,
+            "agent": self._agent,
+            "messages": [*self.messages, self._said(text)],
+        }
         with self._client.stream("POST", "/api/chat", json=body) as response:
             response.raise_for_status()
             self._run = response.headers["x-mobox-run"]
@@ -173,7 +186,7 @@ class Chat:
         return {"id": f"{self.name}-{self._sent}", "role": "user", "parts": parts}
 
     def _post(self, **body: Any) -> Reply:
-        full = {"id": self.name, "agent": AGENT, "trigger": "submit-message", **body}
+        full = {"id": self.name, "agent": self._agent, "trigger": "submit-message", **body}
         return self._read("POST", "/api/chat", json=full)
 
     def _read(self, *request: str, **more: Any) -> Reply:
@@ -195,7 +208,8 @@ class Chat:
     @property
     def text(self) -> str:
         """The text of the last message."""
-        return "".join(part["text"] for part in self.messages[-1]["parts"] if "text" in part)
+        parts = self.messages[-1]["parts"]
+        return "".join(part["text"] for part in parts if part["type"] == "text")
 
     @property
     def pending(self) -> list[Pending]:
