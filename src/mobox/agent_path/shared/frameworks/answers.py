@@ -58,7 +58,7 @@ class Answer:
     def messages(self) -> list[dict[str, Any]]:
         """The answer and its results, to append to the messages of the next request.
 
-        A call without a result is told as interrupted, as no provider accepts one without.
+        A call without a result is reported as interrupted, as no provider accepts one without.
         """
         for call in self._owed():
             if call.id not in self._results:
