@@ -74,6 +74,7 @@ golden: $(VENV)/.dev  ## rewrite golden files and generated docs; review the dif
 	$(BIN)/pytest --quiet --regold tests/pipeline/test_golden.py
 	$(BIN)/python scripts/event-mapping && $(BIN)/python scripts/import-map
 	PYTHONPATH=tests $(BIN)/python scripts/protocol-table
+	PYTHONPATH=tests:. $(BIN)/python scripts/framework-table
 
 bench: $(BENCH_VENV)/.mobox $(CLIENTS_READY)  ## run the benchmarks and compare with other packages; ONLY=transform, BENCH=--write-docs
 	PYTHONPATH=tests $(BENCH_VENV)/bin/python -m bench $(ONLY) $(BENCH)

@@ -1,0 +1,5 @@
+"""The frameworks of the matrix, in the order of the table's columns."""
+
+from frameworks.adapters.langchain import DEEPAGENTS, LANGGRAPH
+
+ADAPTERS = (LANGGRAPH, DEEPAGENTS)

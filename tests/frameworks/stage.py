@@ -1,0 +1,212 @@
+"""A real `mobox serve` with one agent folder, and a person who uses it as a page of `useChat` does.
+
+The server is shared by the scenarios of a framework: each has a chat of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+
+from mobox.settings import OWNER
+from mobox.supervisor.agent_files import StateFolders
+from server.live_server import LIMIT, LiveServer, agent_processes, live_server
+
+Json = dict[str, Any]
+
+AGENT = "tested"
+
+
+class Reply(NamedTuple):
+    """A run, and what its response had until it ended, which it does where the run waits."""
+
+    run: str
+    chunks: list[Json]
+
+    @property
+    def text(self) -> str:
+        return "".join(c["delta"] for c in self.chunks if c["type"] == "text-delta")
+
+
+class Pending(NamedTuple):
+    """An approval that a person has not given yet."""
+
+    id: str
+    call: str
+    input: Json
+
+
+class Stage:
+    """The server, which can be killed and started again, and its one agent."""
+
+    def __init__(self, folder: Path, files: Mapping[str, str], agent: Json) -> None:
+        self.data = folder / "data"
+        self._agents = folder / "agents"
+        home = self._agents / AGENT
+        home.mkdir(parents=True)
+        for name, text in files.items():
+            (home / name).write_text(text)
+        (home / "agent.yaml").write_text(json.dumps(agent))
+        self._open = ExitStack()
+        self.start()
+
+    def start(self) -> None:
+        flags = ("--agents", self._agents, "--lease", "1")
+        self.server: LiveServer = self._open.enter_context(live_server(self.data, *flags))
+        connected = httpx.Client(base_url=self.server.url, timeout=LIMIT, trust_env=False)
+        self.client = self._open.enter_context(connected)
+
+    def kill(self) -> None:
+        """Kill the server, and with it its agents; both are gone on return."""
+        self.server.kill()
+        self._open.close()
+        wait_until(lambda: not agent_processes(self.data))
+
+    def restart(self) -> None:
+        self.kill()
+        self.start()
+
+    def close(self) -> None:
+        self._open.close()
+
+    def chat(self, name: str) -> Chat:
+        return Chat(self, name)
+
+
+class Chat:
+    """One conversation."""
+
+    def __init__(self, stage: Stage, name: str) -> None:
+        self.name = name
+        self._stage = stage
+        self._sent = 0
+
+    @property
+    def _client(self) -> httpx.Client:
+        return self._stage.client
+
+    @property
+    def folder(self) -> Path:
+        """The state folder, as the agent sees it in $MOBOX_STATE."""
+        return StateFolders(self._stage.data / "state").of(OWNER, self.name)
+
+    @property
+    def effects(self) -> list[str]:
+        """What tools have done: the lines of effects.txt, in order."""
+        file = self.folder / "effects.txt"
+        return file.read_text().splitlines() if file.exists() else []
+
+    # What a person does
+
+    def send(self, text: str, *files: Json) -> Reply:
+        """Send a message and read the response to its end."""
+        return self._post(messages=[*self.messages, self._said(text, *files)])
+
+    def begin(self, text: str) -> str:
+        """Send a message and leave: the run, which goes on."""
+        body = {"id": self.name, "agent": AGENT, "messages": [*self.messages, self._said(text)]}
+        with self._client.stream("POST", "/api/chat", json=body) as response:
+            response.raise_for_status()
+            return response.headers["x-mobox-run"]
+
+    def edit(self, message: int, text: str) -> Reply:
+        """Replace a message of the person, by its place in the chat."""
+        messages = self.messages
+        said = self._said(text)
+        return self._post(messages=[*messages[:message], said], messageId=messages[message]["id"])
+
+    def regenerate(self) -> Reply:
+        """Ask for the last answer once more."""
+        messages = self.messages
+        named = {"messageId": messages[-1]["id"]} if messages[-1]["role"] == "assistant" else {}
+        kept = messages[:-1] if named else messages
+        return self._post(messages=kept, trigger="regenerate-message", **named)
+
+    def decide(self, *approvals: bool, reason: str | None = None) -> Reply:
+        """Answer all approvals of the last message in one request, in their order."""
+        messages = self.messages
+        pending = [part for part in messages[-1]["parts"] if _is_pending(part)]
+        for part, approved in zip(pending, approvals, strict=True):
+            part["state"] = "approval-responded"
+            part["approval"] |= {"approved": approved, **({"reason": reason} if reason else {})}
+        return self._post(messages=messages, messageId=messages[-1]["id"])
+
+    def answer(self, request: str, **decision: Any) -> None:
+        """Answer one request, by the route for that."""
+        body = {"requestId": request, **decision}
+        told = self._client.post(f"/api/chat/{self.name}/answer", json=body)
+        assert told.status_code == 202, told.text
+
+    def stop(self) -> None:
+        told = self._client.post(f"/api/chat/{self.name}/stop", json={})
+        assert told.status_code == 202, told.text
+        self.until("over")
+
+    def _said(self, text: str, *files: Json) -> Json:
+        self._sent += 1
+        parts = [{"type": "text", "text": text}, *files]
+        return {"id": f"{self.name}-{self._sent}", "role": "user", "parts": parts}
+
+    def _post(self, **body: Any) -> Reply:
+        full = {"id": self.name, "agent": AGENT, "trigger": "submit-message", **body}
+        with self._client.stream("POST", "/api/chat", json=full) as response:
+            if response.status_code != 200:
+                raise AssertionError(response.read().decode())
+            lines = [line.removeprefix("data: ") for line in response.iter_lines()]
+            chunks = [json.loads(line) for line in lines if line.startswith("{")]
+            return Reply(response.headers["x-mobox-run"], chunks)
+
+    # What a person sees
+
+    @property
+    def messages(self) -> list[Json]:
+        """The messages, as a page that is loaded gets them."""
+        found = self._client.get(f"/api/chats/{self.name}")
+        return [] if found.status_code == 404 else found.json()["messages"]
+
+    @property
+    def text(self) -> str:
+        """The text of the last message."""
+        return "".join(part["text"] for part in self.messages[-1]["parts"] if "text" in part)
+
+    @property
+    def pending(self) -> list[Pending]:
+        """The approvals that are asked for, in their order."""
+        self.until("waiting")
+        parts = [part for part in self.messages[-1]["parts"] if _is_pending(part)]
+        return [Pending(p["approval"]["id"], p["toolCallId"], p["input"]) for p in parts]
+
+    def until(self, *statuses: str) -> None:
+        """Wait until the active run has one of these statuses; `over` if there is none."""
+
+        def has() -> bool:
+            found = self._client.get(f"/api/chats/{self.name}").json()["activeRun"]
+            return (found["status"] if found else "over") in statuses
+
+        wait_until(has)
+
+    def events(self, run: str) -> list[Json]:
+        """The log of a run as far as it is there."""
+        asked = {"format": "canonical", "live": "off"}
+        lines = self._client.get(f"/api/runs/{run}/events", params=asked).text.splitlines()
+        return [json.loads(line[6:])["event"] for line in lines if line.startswith("data: {")]
+
+    def errors(self, run: str) -> list[Json]:
+        return [event for event in self.events(run) if event["type"] == "error"]
+
+
+def _is_pending(part: Json) -> bool:
+    return part.get("state") == "approval-requested"
+
+
+def wait_until(happens: Callable[[], object]) -> None:
+    deadline = time.monotonic() + LIMIT
+    while not happens():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
