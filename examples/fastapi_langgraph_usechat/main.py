@@ -26,7 +26,8 @@ graph = create_agent(model, tools=[get_weather])
 @mobox.agent("weather", framework="langchain")
 async def weather(turn: mobox.Turn) -> AsyncIterator[object]:
     """Reports the temperature in a city."""
-    async for event in graph.astream_events({"messages": turn.messages()}, version="v2"):
+    messages = turn.messages(style="openai")  # which LangChain reads
+    async for event in graph.astream_events({"messages": messages}, version="v2"):
         yield event
 
 

@@ -26,7 +26,7 @@ weatherman = Agent(name="weatherman", model=model, tools=[get_weather])
 @mobox.agent("weather", framework="openai-agents")
 async def weather(turn: mobox.Turn) -> AsyncIterator[object]:
     """Reports the temperature in a city."""
-    result = Runner.run_streamed(weatherman, turn.messages())
+    result = Runner.run_streamed(weatherman, turn.messages(style="responses"))
     async for event in result.stream_events():
         yield event
 

@@ -48,6 +48,7 @@ class TextPart(BlockPart):
     """Text of the answer."""
 
     kind: str = "answer"
+    provider: dict[str, JSON] | None = None
 
 
 class ThinkingPart(BlockPart):
@@ -83,6 +84,8 @@ class ToolPart(Part):
     structured: JSON = None
     provider: dict[str, JSON] | None = None
     """Vendor state to send back with the call."""
+    result_provider: dict[str, JSON] | None = None
+    """The same for its result."""
 
 
 class SourcePart(Part):

@@ -251,7 +251,7 @@ class Transcript:
         part = self._open.get(event.id)
         if part is None:
             return
-        if isinstance(part, ThinkingPart):
+        if isinstance(part, TextPart | ThinkingPart):
             part.provider = event.provider
         self._close(event.id)
 
@@ -294,6 +294,7 @@ class Transcript:
             self._end_tool(ToolUseEnd(id=event.id))
         part.status, part.partial = event.status, event.partial
         part.output, part.structured = event.output, event.structured
+        part.result_provider = event.provider
 
     def _request(self, event: InputRequest) -> None:
         approval = event.kind == "approval" and self._waits(event)

@@ -18,6 +18,7 @@ import sys
 import threading
 from typing import Any
 
+from .conversation import render
 from .output import is_run_by_mobox
 
 __all__ = ["NO_RESULTS", "Turn", "read_turn", "stopping", "turn", "wait_for_answer", "waits_for"]
@@ -77,13 +78,17 @@ class Turn:
         """The text of the prompt; its files and data are in `parts`. Empty if answers came."""
         return _words(self.parts)
 
-    def messages(self) -> list[dict[str, str]]:
-        """History and prompt in the usual form of model APIs: only role and text."""
-        earlier = [
-            {"role": each["role"], "content": _words(each["parts"])} for each in self.history
-        ]
-        current = [{"role": "user", "content": self.prompt}] if self.parts else []
-        return [message for message in earlier + current if message["content"]]
+    def messages(self, style: str | None = None) -> list[dict[str, Any]]:
+        """History and prompt for a model: what this agent itself said, not its subagents.
+
+        Each message has `role` and `content`, a text, and `files` and `tool_calls` where there are
+        any. With a `style` they are a provider's own JSON: anthropic, openai (chat completions),
+        responses (OpenAI's other API) or gemini. A note on stderr names what it cannot say.
+        """
+        messages, note = render(self.history, self.parts, style)
+        if note:
+            sys.stderr.write(f"mobox: {note}\n")
+        return messages
 
     def answer(self, request_id: str) -> dict[str, Any] | None:
         """The answer to that request, if it came while no process of the agent ran."""
