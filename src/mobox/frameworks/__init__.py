@@ -1,0 +1,1 @@
+"""Agents of frameworks as functions of an app: `mobox.frameworks.langchain.agent("id", graph)`."""
