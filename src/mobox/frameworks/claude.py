@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
@@ -20,7 +20,7 @@ def agent(
     """A function agent; the other arguments are those of `stream`."""
 
     @function_agent(agent_id, framework="claude", name=name, description=description)
-    async def run_session(turn: Turn) -> AsyncIterator[object]:
+    async def run_session(turn: Turn) -> AsyncGenerator[object, None]:
         async with aclosing(stream(options, turn, **more)) as native:
             async for message in native:
                 yield message

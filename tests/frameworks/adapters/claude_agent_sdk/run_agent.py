@@ -9,7 +9,7 @@ from shared.frameworks.claude import run
 
 
 def made(function):
-    schema = {name: str for name in inspect.signature(function).parameters}
+    schema = dict.fromkeys(inspect.signature(function).parameters, str)
 
     @tool(function.__name__, function.__doc__, schema)
     async def call(arguments):

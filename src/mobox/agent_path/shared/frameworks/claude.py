@@ -21,10 +21,9 @@ import os
 import signal
 import sys
 import tempfile
-import traceback
 import uuid
 import warnings
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from importlib import import_module
@@ -32,10 +31,9 @@ from pathlib import Path
 from typing import Any
 
 from ..control import Turn, read_turn
-from ..emitter import emit_error
 from ..objects import emit_object
-from .claude_content import Block, content_of, history_of, prompt_of, text
-from .claude_late import Late, deferred_session, late_results
+from .claude_content import Block, content_of, history_of, prompt_of, result, text
+from .claude_late import AGAIN, Late, deferred_session, late_results
 from .claude_memory import Journal, Memory, Record, Sessions
 from .claude_people import PAGE, Person
 from .loading import load
@@ -53,13 +51,7 @@ def run(options: Any = None, **more: Any) -> None:
     """Run an agent for the turn of this process; the arguments are those of `stream`."""
     _load()
     turn = read_turn()
-    try:
-        stopped = asyncio.run(_emit(options, turn, more))
-    except Exception as error:  # whatever the SDK raises is the run's error
-        traceback.print_exc()
-        emit_error(error)
-        sys.exit(1)
-    if stopped:
+    if asyncio.run(_emit(options, turn, more)):
         sys.stderr.flush()
         os._exit(130)  # a tool in a thread would keep the process
 
@@ -84,7 +76,7 @@ def messages(turn: Any) -> list[dict[str, Any]]:
     return [_message([*history_of(turn), *prompt_of(turn)])]
 
 
-async def stream(options: Any, turn: Any, **more: Any) -> AsyncIterator[Any]:
+async def stream(options: Any, turn: Any, **more: Any) -> AsyncGenerator[Any, None]:
     """The SDK's messages for one turn.
 
     `options` is a `ClaudeAgentOptions`, a function of the turn that returns one, or `None`; `more`
@@ -109,7 +101,7 @@ class _Execution:
         self._memory, self._sessions = Memory(folder / "runs"), Sessions(home, folder)
         self._has_ended = False
 
-    async def messages(self) -> AsyncIterator[Any]:
+    async def messages(self) -> AsyncGenerator[Any, None]:
         """The messages of the turn, with the results that an earlier process has left to it."""
         journal, resumed = self._begin()
         late = await late_results(self._turn, self._options, journal)
@@ -123,7 +115,7 @@ class _Execution:
                     yield message
             if self._has_ended:
                 return
-            late = Late([_not_made(late.deferred)])
+            late = Late([result(late.deferred, AGAIN, True)])
             yield self._late_message(late)
         content = self._content(late, is_new=not resumed)
         async with aclosing(self._talk(options, journal, person, content)) as native:
@@ -184,10 +176,10 @@ class _Execution:
 
     async def _talk(
         self, options: Any, journal: Journal, person: Person, content: list[Block]
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any, None]:
         name = str(uuid.uuid4())
 
-        async def prompt() -> AsyncIterator[dict[str, Any]]:
+        async def prompt() -> AsyncGenerator[dict[str, Any], None]:
             yield _message(content, name)
 
         client = self._sdk.ClaudeSDKClient(options)
@@ -202,7 +194,7 @@ class _Execution:
 
     async def _deferred(
         self, options: Any, journal: Journal, person: Person
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any, None]:
         """Let the program make the deferred call and go on; it may not know how to."""
         session = deferred_session(self._sessions, journal.record)
         if session is None:
@@ -211,21 +203,21 @@ class _Execution:
         client = self._sdk.ClaudeSDKClient(replace(options, **resumed))
         try:
             await client.connect()
-            received = self._received(client, journal).__aiter__()
-            message = await _soon(received.__anext__(), SECONDS_TO_DEFER)
+            received = self._received(client, journal)
+            message = await _next(received, SECONDS_TO_DEFER)
             while message is not None:
                 yield _shown(message)
                 await person.see(message)
                 if type(message).__name__ == "ResultMessage":
                     self._has_ended = True
                     return
-                message = await anext(received, None)
+                message = await _next(received)
         finally:
             await self._close(client, journal, person)
 
     async def _received(
         self, client: Any, journal: Journal, prompt: str = ""
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any, None]:
         """The messages, recorded. A failed result is the error: the SDK's exception repeats it."""
         has_failed = False
         try:
@@ -257,10 +249,11 @@ async def _stop(client: Any, journal: Journal, person: Person) -> None:
             return
 
 
-async def _soon(awaited: Any, seconds: float) -> Any:
+async def _next(received: AsyncGenerator[Any, None], seconds: float | None = None) -> Any:
+    """The next message; `None` if there is none, or none in time."""
     try:
-        return await asyncio.wait_for(awaited, seconds)
-    except (asyncio.TimeoutError, StopAsyncIteration):  # noqa: UP041 (until Python 3.11)
+        return await asyncio.wait_for(received.__anext__(), seconds)
+    except (asyncio.TimeoutError, StopAsyncIteration):
         return None
 
 
@@ -268,12 +261,6 @@ def _message(content: list[Block], name: str | None = None) -> dict[str, Any]:
     said = {"role": "user", "content": content_of(content)}
     named = {} if name is None else {"uuid": name}
     return {"type": "user", "message": said, "parent_tool_use_id": None, **named}
-
-
-def _not_made(call: str) -> Block:
-    from .claude_late import AGAIN, result
-
-    return result(call, AGAIN, True)
 
 
 def _shown(message: Any) -> Any:

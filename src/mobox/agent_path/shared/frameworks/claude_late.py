@@ -4,8 +4,9 @@ A call that waited for a person when its process ended gets what the answer says
 denial, an answer to a question, the result of the page's tool. An approved call is made here:
 
 Rule 1: a tool of an in-process MCP server is called directly, with the approved input.
-Rule 2: a tool of the program itself, or of another server, is made by the program, as a call that a
-        hook has deferred: the session gets the program's own mark for that. It resumes a single call.
+Rule 2: a tool of the program itself, or of another server, is called by the program, like a call
+        that a hook has deferred: a copy of the session gets the program's own mark for that, which
+        it knows for a single call.
 Rule 3: what cannot be made so is reported to the model as not made; it may call again, and then a
         person is asked again.
 Rule 4: a call that was let through before, and has no result, is unknown. It is never made again.
@@ -14,8 +15,6 @@ Rule 4: a call that was let through before, and has no result, is unknown. It is
 from __future__ import annotations
 
 import json
-import sys
-import traceback
 import uuid
 from importlib import import_module
 from pathlib import Path
@@ -26,7 +25,7 @@ from .claude_content import Block, result, text
 from .claude_memory import Journal, Record, Sessions
 from .claude_people import DENIED, PAGE, QUESTIONS, approval, page_result, question, spoken
 
-__all__ = ["Late", "late_results"]
+__all__ = ["AGAIN", "Late", "deferred_session", "late_results"]
 
 NOT_MADE = "This call was not made: the process ended before it was approved."
 AGAIN = f"{NOT_MADE} The user has approved it since. If it is still needed, call it again."
@@ -117,11 +116,7 @@ def _server(tool: str, options: Any) -> Any:
 
 
 async def _made(call: str, server: Any, tool: str, arguments: Any) -> Block:
-    try:
-        made = await _call_tool(server, tool, arguments)
-    except Exception as error:  # a tool may raise anything: it is the call's result
-        traceback.print_exc(file=sys.stderr)
-        return result(call, f"{type(error).__name__}: {error}", True)
+    made = await _call_tool(server, tool, arguments)
     dumped = made.model_dump(mode="json", by_alias=True, exclude_none=True)
     content = [_block(each) for each in dumped.get("content") or []]
     return result(call, content, bool(dumped.get("isError")))

@@ -14,7 +14,6 @@ Rule 3: records and the program's files are never repaired. If one is missing or
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -63,7 +62,7 @@ class Memory:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = file.with_suffix(".new")
         temporary.write_text(json.dumps(asdict(record)), "utf-8")
-        os.replace(temporary, file)
+        temporary.replace(file)
 
     def _file(self, run: str) -> Path:
         return self._folder / f"{quote(run, safe='')}.json"

@@ -3,8 +3,8 @@
 Rule 1: a request is asked after its call was emitted, and waits in the SDK's callback. Its id is
         made of the call's, so that another process finds the answer.
 Rule 2: the program asks for one call after the other. Further calls of the same tool in the same
-        message are asked at once with the first, and their answers kept until the program asks; only
-        for tools of MCP servers, whose rules do not depend on the input.
+        message are asked at once with the first, and their answers kept until the program asks;
+        only for tools of MCP servers, whose rules do not depend on the input.
 Rule 3: the journal knows a call as asked until just before it is let through.
 """
 
@@ -109,7 +109,7 @@ class Calls:
 
         try:
             await asyncio.wait_for(wait(), MOST_SECONDS)
-        except asyncio.TimeoutError:  # noqa: UP041 (another class before Python 3.11)
+        except asyncio.TimeoutError:
             return
 
 
@@ -205,15 +205,15 @@ class Person:
             return self._denied(refused[0])
         self._journal.let(call.id)
         told = {
-            each["question"]: spoken(answer["value"])
-            for each, answer in zip(questions, answers)  # noqa: B905 (Python 3.10 is fine too)
+            each["question"]: spoken(answer["value"]) for each, answer in zip(questions, answers)
         }
         return self._sdk.PermissionResultAllow(updated_input={**call.input, "answers": told})
 
     async def _question(self, call: Call, number: int, each: dict[str, Any]) -> dict[str, Any]:
         labels = [option.get("label") for option in each.get("options") or []]
         name, asked = question(call.id, number), str(each.get("question") or "")
-        return await self.ask(name, asked, options=labels, **_scope(call))
+        answer: dict[str, Any] = await self.ask(name, asked, options=labels, **_scope(call))
+        return answer
 
     # The page's tools
 
