@@ -265,7 +265,7 @@ def _events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     stopped = {"stop_reason": message["stop_reason"], "stop_sequence": None}
-    yield {"type": "message_delta", "delta": stopped, "usage": {"output_tokens": OUTPUT_TOKENS}}
+    yield {"type": "message_delta", "delta": stopped, "usage": message["usage"]}
     yield {"type": "message_stop"}
 
 

@@ -39,6 +39,7 @@ class Pending(NamedTuple):
 
     id: str
     call: str
+    name: str
     input: Json
 
 
@@ -58,7 +59,9 @@ class Stage:
 
     def start(self) -> None:
         flags = ("--agents", self._agents, "--lease", "1")
-        self.server: LiveServer = self._open.enter_context(live_server(self.data, *flags))
+        self.server: LiveServer = self._open.enter_context(
+            live_server(self.data, *flags, patience=30 * LIMIT)
+        )
         connected = httpx.Client(base_url=self.server.url, timeout=LIMIT, trust_env=False)
         self.client = self._open.enter_context(connected)
 
@@ -86,6 +89,7 @@ class Chat:
         self.name = name
         self._stage = stage
         self._sent = 0
+        self._run = ""
 
     @property
     def _client(self) -> httpx.Client:
@@ -108,12 +112,19 @@ class Chat:
         """Send a message and read the response to its end."""
         return self._post(messages=[*self.messages, self._said(text, *files)])
 
+    @property
+    def streamed(self) -> str:
+        """The text of the active run so far."""
+        parts = [event for event in self.events(self._run) if event["type"] == "text_delta"]
+        return "".join(event["delta"] for event in parts)
+
     def begin(self, text: str) -> str:
         """Send a message and leave: the run, which goes on."""
         body = {"id": self.name, "agent": AGENT, "messages": [*self.messages, self._said(text)]}
         with self._client.stream("POST", "/api/chat", json=body) as response:
             response.raise_for_status()
-            return response.headers["x-mobox-run"]
+            self._run = response.headers["x-mobox-run"]
+            return self._run
 
     def edit(self, message: int, text: str) -> Reply:
         """Replace a message of the person, by its place in the chat."""
@@ -129,13 +140,21 @@ class Chat:
         return self._post(messages=kept, trigger="regenerate-message", **named)
 
     def decide(self, *approvals: bool, reason: str | None = None) -> Reply:
-        """Answer all approvals of the last message in one request, in their order."""
-        messages = self.messages
-        pending = [part for part in messages[-1]["parts"] if _is_pending(part)]
-        for part, approved in zip(pending, approvals, strict=True):
-            part["state"] = "approval-responded"
-            part["approval"] |= {"approved": approved, **({"reason": reason} if reason else {})}
-        return self._post(messages=messages, messageId=messages[-1]["id"])
+        """Answer all pending approvals in one request, in their order."""
+        why = {"reason": reason} if reason else {}
+        parts = [
+            {
+                "type": "dynamic-tool",
+                "state": "approval-responded",
+                "toolCallId": each.call,
+                "toolName": each.name,
+                "input": each.input,
+                "approval": {"id": each.id, "approved": approved, **why},
+            }
+            for each, approved in zip(self.pending, approvals, strict=True)
+        ]
+        said = {"id": self._stream().run, "role": "assistant", "parts": parts}
+        return self._post(messages=[*self.messages, said], messageId=said["id"])
 
     def answer(self, request: str, **decision: Any) -> None:
         """Answer one request, by the route for that."""
@@ -155,7 +174,10 @@ class Chat:
 
     def _post(self, **body: Any) -> Reply:
         full = {"id": self.name, "agent": AGENT, "trigger": "submit-message", **body}
-        with self._client.stream("POST", "/api/chat", json=full) as response:
+        return self._read("POST", "/api/chat", json=full)
+
+    def _read(self, *request: str, **more: Any) -> Reply:
+        with self._client.stream(*request, **more) as response:
             if response.status_code != 200:
                 raise AssertionError(response.read().decode())
             lines = [line.removeprefix("data: ") for line in response.iter_lines()]
@@ -179,8 +201,19 @@ class Chat:
     def pending(self) -> list[Pending]:
         """The approvals that are asked for, in their order."""
         self.until("waiting")
-        parts = [part for part in self.messages[-1]["parts"] if _is_pending(part)]
-        return [Pending(p["approval"]["id"], p["toolCallId"], p["input"]) for p in parts]
+        chunks = self._stream().chunks
+        calls = {c["toolCallId"]: c for c in chunks if c["type"] == "tool-input-available"}
+        ended = {c["toolCallId"] for c in chunks if c["type"].startswith("tool-output-")}
+        asked = [c for c in chunks if c["type"] == "tool-approval-request"]
+        return [
+            Pending(c["approvalId"], c["toolCallId"], call["toolName"], call["input"])
+            for c in asked
+            if (call := calls[c["toolCallId"]]) and c["toolCallId"] not in ended
+        ]
+
+    def _stream(self) -> Reply:
+        """The active run from its start, as a page that is loaded again reads it."""
+        return self._read("GET", f"/api/chat/{self.name}/stream")
 
     def until(self, *statuses: str) -> None:
         """Wait until the active run has one of these statuses; `over` if there is none."""
@@ -199,10 +232,6 @@ class Chat:
 
     def errors(self, run: str) -> list[Json]:
         return [event for event in self.events(run) if event["type"] == "error"]
-
-
-def _is_pending(part: Json) -> bool:
-    return part.get("state") == "approval-requested"
 
 
 def wait_until(happens: Callable[[], object]) -> None:

@@ -95,7 +95,7 @@ def openai(messages: Messages) -> None:
             _openai_content(message["content"])
             continue
         assert message.get("content") or message.get("tool_calls")
-        assert isinstance(message.get("content", ""), str)
+        assert isinstance(message["content"] or "", str)
         for call in message.get("tool_calls", []):
             assert call["type"] == "function"
             assert CALL_ID.fullmatch(call["id"])

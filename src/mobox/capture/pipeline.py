@@ -93,7 +93,7 @@ class Recorder:
         """The events that the parser adds after the last line (`parse(END)` completes that)."""
         last = self._with_execution(self._parser.close())
         self.unread.see(last)
-        return self.lifecycle.feed_last(last)
+        return self.lifecycle.feed_last(last if self._revise is None else self._revise(last))
 
     def end(self, done: Done | None, *last: StreamEvent) -> Events:
         """The last events and DONE; see `close`."""

@@ -38,12 +38,10 @@ def write(messages: list[Message], notes: Notes) -> list[dict[str, Any]]:
 def _answer(message: Message, ids: Ids, notes: Notes) -> list[dict[str, Any]]:
     texts = [text for item in message.items for text in answer_texts(item, notes)]
     names = [ids.take(call.id) for call in message.calls]
-    answer: dict[str, Any] = {"role": "assistant"}
+    answer: dict[str, Any] = {"role": "assistant", "content": "\n".join(texts) or None}
     details = [each for item in message.items for each in _details(item, notes)]
     if details:
         answer["reasoning_details"] = details
-    if texts:
-        answer["content"] = "\n".join(texts)
     if names:
         answer["tool_calls"] = [_call(*each) for each in zip(message.calls, names)]
     results = [
