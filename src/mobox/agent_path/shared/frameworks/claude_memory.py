@@ -13,6 +13,7 @@ Rule 3: records and the program's files are never repaired. If one is missing or
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,6 +24,9 @@ from urllib.parse import quote
 
 __all__ = ["Journal", "Memory", "Record", "Sessions", "calls_of", "results_of"]
 
+SECONDS_BETWEEN_LOOKS, MOST_LOOKS = 0.02, 150
+"""The program stores its messages a little later than it emits them."""
+MOST_OF_END = 1024 * 1024
 SYNTHETIC = "<synthetic>"
 """The model of messages that the program itself makes to report an error."""
 
@@ -97,8 +101,12 @@ class Journal:
         else:
             self._change(replace(self.record, session=session))
 
-    def ask(self, call: str) -> None:
-        """A call waits for a person from now on."""
+    async def ask(self, call: str) -> None:
+        """A call waits for a person from now on: the program has stored it when this returns."""
+        for _ in range(MOST_LOOKS):
+            if self._sessions.has(self.record.session, call):
+                break
+            await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
         self._change(replace(self.record, asked=(*self.record.asked, call)))
 
     def let(self, call: str) -> None:
@@ -157,6 +165,16 @@ class Sessions:
     def __init__(self, configuration: Path, own: Path) -> None:
         self._configuration = configuration
         self._last = own / "last"
+
+    def has(self, session: str, name: str) -> bool:
+        """Whether the end of a session names a message or a call."""
+        file = self.file(session) if session else None
+        if file is None:
+            return False
+        with suppress(OSError), file.open("rb") as lines:
+            lines.seek(max(file.stat().st_size - MOST_OF_END, 0))
+            return f'"{name}"'.encode() in lines.read()
+        return False
 
     def options(self, record: Record) -> dict[str, Any] | None:
         """The options to continue from a record; `None` if its session is not there any more."""

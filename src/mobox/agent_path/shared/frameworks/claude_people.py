@@ -172,24 +172,18 @@ class Person:
 
     def _approval(self, call: Call) -> asyncio.Task[dict[str, Any]]:
         if call.id not in self._asked:
-            self._journal.ask(call.id)
-            asked = self.ask(
-                approval(call.id),
-                f"Allow {call.name}?",
-                kind="approval",
-                tool_call_id=call.id,
-                allowed=list(DECISIONS),
-                **_scope(call),
-            )
-            self._asked[call.id] = asyncio.ensure_future(asked)
+            self._asked[call.id] = asyncio.ensure_future(self._ask_to_approve(call))
         return self._asked[call.id]
+
+    async def _ask_to_approve(self, call: Call) -> Any:
+        await self._journal.ask(call.id)
+        about = {"tool_call_id": call.id, "allowed": list(DECISIONS), **_scope(call)}
+        return await self.ask(approval(call.id), f"Allow {call.name}?", "approval", **about)
 
     def _denied(self, answer: dict[str, Any]) -> Any:
         if answer["decision"] == "answered":  # the person's words instead of the tool's
             return self._sdk.PermissionResultDeny(message=spoken(answer["value"]))
         is_stop = answer["decision"] == "cancelled" and self._is_stopping()
-        if is_stop:
-            self._journal.freeze()
         message = STOPPED if is_stop else answer.get("reason") or DENIED
         return self._sdk.PermissionResultDeny(message=message, interrupt=is_stop)
 
@@ -197,7 +191,7 @@ class Person:
 
     async def _questions(self, call: Call) -> Any:
         questions = call.input.get("questions") or []
-        self._journal.ask(call.id)
+        await self._journal.ask(call.id)
         asked = [self._question(call, number, each) for number, each in enumerate(questions)]
         answers = await asyncio.gather(*asked)
         refused = [each for each in answers if each["decision"] != "answered"]
@@ -224,9 +218,8 @@ class Person:
         async def call_page(arguments: dict[str, Any]) -> dict[str, Any]:
             call = await self.calls.take(PAGE + name, arguments)
             request = page_result(call.id)
-            self._journal.ask(call.id)
+            await self._journal.ask(call.id)
             answer = await self.ask(request, None, kind="tool", tool_call_id=call.id)
-            self._journal.let(call.id)
             ran = answer["decision"] == "answered"
             said = spoken(answer["value"]) if ran else answer.get("reason") or "It failed."
             return {"content": [{"type": "text", "text": said}], "is_error": not ran}
@@ -240,16 +233,22 @@ class Person:
         """Ask and wait for the answer: `decision`, `value`, `reason`."""
         self._waiting += 1
         try:
-            if hasattr(self._turn, "ask"):  # of a function agent
-                return _plain(await self._turn.ask(prompt, kind, id=request, **more))
-            return await _in_thread(lambda: emitter.ask(prompt, kind, id=request, **more))
+            answer = await self._asked_of(request, prompt, kind, more)
         except asyncio.CancelledError:
-            if self._is_stopping():
-                return dict(control.CANCELLED)
-            raise
+            if not self._is_stopping():
+                raise
+            answer = {}
         finally:
-            if not self._is_stopping():  # what waits when it is stopped, waits on
-                self._waiting -= 1
+            self._waiting -= not self._is_stopping()
+        if self._is_stopping():  # it waits on in the next process, which gets the answer
+            self._journal.freeze()
+            return dict(control.CANCELLED)
+        return answer
+
+    async def _asked_of(self, request: str, prompt: Any, kind: str, more: dict[str, Any]) -> Any:
+        if hasattr(self._turn, "ask"):  # of a function agent
+            return _plain(await self._turn.ask(prompt, kind, id=request, **more))
+        return await _in_thread(lambda: emitter.ask(prompt, kind, id=request, **more))
 
     def _is_stopping(self) -> bool:
         return bool(getattr(self._turn, "stopping", False) or control.stopping())
