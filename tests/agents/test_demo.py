@@ -140,7 +140,11 @@ def test_every_command_is_tested() -> None:
 def test_a_crash_brings_its_traceback(tmp_path: Path) -> None:
     log, outcome = run_of("crash", tmp_path / "state")
     assert outcome.exit_code == 1
-    (error,) = [entry.event for entry in log if isinstance(entry.event, Error)]
+    (reported, error) = [entry.event for entry in log if isinstance(entry.event, Error)]
+    assert (reported.code, reported.message) == (
+        "crashed",
+        "RuntimeError: the demo crashed on purpose",
+    )
     assert "RuntimeError: the demo crashed on purpose" in (error.stderr_tail or "")
 
 

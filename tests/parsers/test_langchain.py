@@ -488,6 +488,17 @@ def test_interrupt_is_a_request_in_each_of_its_forms() -> None:
     assert log[-1] == Paused(request_ids=("i1", "i2"))
 
 
+def test_call_of_a_tool_of_the_page_is_a_request_for_its_result() -> None:
+    call = {"frontend_tool": {"tool_call_id": "a", "name": "show"}}
+    messages = {"messages": [ai(tool_calls=[called("a", "show", what="map")])]}
+    interrupts = [{"id": "i", "value": call}, {"id": "j", "value": {"frontend_tool": "other"}}]
+    log = recorded(["updates", {"model": messages, "__interrupt__": interrupts}])
+    assert [(r.id, r.kind, r.tool_call_id) for r in of(InputRequest, log)] == [
+        ("i", "tool", "a"),
+        ("j", "input", None),
+    ]
+
+
 def test_several_calls_are_approved_one_by_one() -> None:
     calls = [called("a", "rm", path="/x"), called("b", "rm", path="/y")]
     actions = [{"name": "rm", "args": call["args"]} for call in reversed(calls)]

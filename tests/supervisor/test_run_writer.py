@@ -139,3 +139,14 @@ async def test_a_pause_for_an_answer_that_has_come_is_none_until_it_is_asked_aga
         InputRequest(id="r1", kind="question"),
         Paused(request_ids=("r1",)),
     ]
+
+
+async def test_an_answer_while_the_process_exits_is_not_taken_for_a_pause(store: Storage) -> None:
+    run = (await store.begin_turn("ann", submit(), "demo", "langchain")).run
+    scribe = await RunWriter.take_up(store, run)
+    scribe.listen()
+    await scribe.read(b'["updates", {"__interrupt__": [{"id": "r1", "value": "Sure?"}]}]\n')
+    assert scribe.waiting
+    await scribe.write(ANSWER)
+    await scribe.finish_reading()  # the parser repeats PAUSED at the end of a waiting run
+    assert (scribe.waiting, scribe.has_unread_answer) == (False, True)

@@ -16,7 +16,8 @@ Rule 1: the function is not advanced while 64 KiB wait to be read, as with a pro
 Rule 2: stopping cancels it where it awaits; in a thread it is closed at its next `yield`. If it
         ignores that, it is abandoned after a timeout: its output is discarded, its run has ended.
 Rule 3: an exception is the run's error. Its message is shown to users only if it is an
-        `AgentError`: SDKs put URLs and keys into theirs. It is stored where a process has its
+        `AgentError`: SDKs put URLs and keys into theirs. A provider's failure is shown as its code
+        and the sentence for it. The exception is stored where a process has its
         stderr, with the traceback.
 Rule 4: without an SDK's own end, returning means DONE, and so does `sys.exit(0)`; unless the
         function emitted an end itself, or leaves a pending input request to the next execution.
@@ -37,6 +38,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Final, Self, TypeVar
 
+from mobox.agent_path.shared.failures import failure_of
 from mobox.agent_path.shared.objects import Objects
 from mobox.agent_path.shared.output import encode, told_to
 from mobox.capture.asking import Turn
@@ -217,10 +219,7 @@ class CallableExecution:
         if raised is None:
             self._close(Outcome(exit_code=0, stopped=stopped))
             return
-        kind = type(raised).__name__
-        message = str(raised) if isinstance(raised, AgentError) else ""
-        error = Error(message=message or f"The agent failed ({kind}).", code=kind)
-        tail = _traceback(raised)
+        error, tail = _error_of(raised), _traceback(raised)
         self._close(Outcome(exit_code=1, raised=error, stderr_tail=tail, stopped=stopped))
 
     def _close(self, outcome: Outcome) -> None:
@@ -273,6 +272,22 @@ def _is_async(call: partial[object]) -> bool:
     functions = (call.func, type(call.func).__call__)
     kinds = (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
     return any(is_kind(function) for function in functions for is_kind in kinds)
+
+
+def _error_of(raised: BaseException) -> Error:
+    """The run's error, without any words of an SDK."""
+    kind = type(raised).__name__
+    if isinstance(raised, AgentError) and str(raised):
+        return Error(message=str(raised), code=kind)
+    failure = failure_of(raised)
+    if failure is None:
+        return Error(message=f"The agent failed ({kind}).", code=kind)
+    return Error(
+        message=failure.sentence,
+        code=failure.code,
+        retryable=failure.retryable,
+        retry_after=failure.retry_after,
+    )
 
 
 def _traceback(error: BaseException) -> str:

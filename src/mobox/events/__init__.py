@@ -196,6 +196,8 @@ class Error(StreamEvent):
     message: str
     code: str | None = None
     retryable: bool | None = None
+    retry_after: float | None = None
+    """Seconds after which a provider wants to be asked again."""
     exit_code: int | None = None
     signal: str | None = None
     stderr_tail: str | None = None

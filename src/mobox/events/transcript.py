@@ -415,4 +415,7 @@ class HeldErrors:
     def release(self, reason: DoneReason) -> tuple[Error | None, list[Status]]:
         """The fatal error of a run that ended so, which is the last, and the others as notices."""
         fatal = self._errors.pop() if reason in FAILURES and self._errors else None
-        return fatal, [Status(message=error.message, kind="notice") for error in self._errors]
+        others = [error.message for error in self._errors]
+        if fatal is not None:  # an agent may report the failure that ends it
+            others = [message for message in others if message != fatal.message]
+        return fatal, [Status(message=message, kind="notice") for message in others]

@@ -68,7 +68,8 @@ def parse_or_raw(
     return [Raw(scope=scope, raw=raw, source=why)]
 
 
-# Exceptions of an SDK, as recordings have them: `{"_exception": class name, "str": message}`.
+# Exceptions of an SDK, as recordings have them: `{"_exception": class name, "str": message}`, with
+# its `failure` (code, retryable, retry_after) if the agent's side knew what the exception means.
 
 ALREADY_REPORTED = "told before"
 """The reason of a RAW for an exception whose error an earlier event reported."""
@@ -83,12 +84,19 @@ class _Response(Struct):
     error: _Body | None = None
 
 
+class _Failure(Struct):
+    code: str | None = None
+    retryable: bool | None = None
+    retry_after: float | None = None
+
+
 class _Raised(Struct):
     name: str | None = field(default=None, name="_exception")
     text: str | None = field(default=None, name="str")
     long_name: str | None = field(default=None, name="__exception__")
     message: str | None = None
     body: JSON = None
+    failure: _Failure | None = None
 
 
 class NoException(Struct, gc=False, kw_only=True):
@@ -115,8 +123,11 @@ def exception_error(raw: dict[str, JSON]) -> Error:
     api = convert(exception.body, _Response).error if isinstance(exception.body, dict) else None
     name = exception.name or exception.long_name
     message = (api.message if api is not None else None) or exception.text or exception.message
+    failure = exception.failure or _Failure()
     return Error(
         message=message or name or "The agent raised an exception.",
-        code=(api.type if api is not None else None) or name,
+        code=failure.code or (api.type if api is not None else None) or name,
+        retryable=failure.retryable,
+        retry_after=failure.retry_after,
         provider={"exception": raw},
     )

@@ -15,6 +15,7 @@ from mobox.capture.pipeline import Recorder
 from mobox.errors import RunActive, StorageError
 from mobox.events import (
     Done,
+    Error,
     Events,
     InputRequest,
     InputResponse,
@@ -64,6 +65,8 @@ class RunWriter:
         """The input requests of all attempts of this run."""
         self.has_unread_answer = False
         """True between storing an answer and the agent's next output."""
+        self.last_exception: Error | None = None
+        """The exception that the agent reported with its last line."""
         self._log = log
         self._run = run
         self._on_pause = on_pause
@@ -157,11 +160,14 @@ class RunWriter:
     async def _parse(self, data: bytes) -> None:
         events: Events = []
         lines = []
+        last: Events = []
         for item, repaired in self._recorder.parse(data):
-            first = len(events)
+            first, last = len(events), repaired or last
             events += repaired
             line = item if isinstance(item, bytes) else msgspec.json.encode(item.raw)
             lines.append(RawLine(line, first, len(events)))
+        if last:
+            self.last_exception = _exception_in(last)
         await self._store(events, lines)
 
     def _since_answers(self, events: Events) -> Events:
@@ -197,6 +203,11 @@ class RunWriter:
             raise
         self.input_requests.see_all(events)
         return stored
+
+
+def _exception_in(events: Events) -> Error | None:
+    errors = (event for event in events if isinstance(event, Error))
+    return next((error for error in errors if "exception" in (error.provider or ())), None)
 
 
 def _pieces(data: bytes) -> list[bytes]:

@@ -99,7 +99,9 @@ def _fields(value: Any) -> Any:
     if isinstance(value, type):
         return None
     if isinstance(value, BaseException):
-        return {"_exception": type(value).__name__, "str": str(value)}
+        from .uncaught import exception_line  # only now: an agent should start fast
+
+        return exception_line(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return b64encode(bytes(value)).decode("ascii")
     if hasattr(value, "__dataclass_fields__"):

@@ -7,7 +7,8 @@ Rule 2: if the runner sets `MOBOX_EMIT=1`, stdout is reserved for events: all ot
         nothing, not even in the subprocesses of such an agent.
 Rule 3: lines of several threads never mix, nor does that of a signal handler with the one that it
         interrupts; a line that Ctrl-C interrupts does not corrupt the next.
-Rule 4: if an agent is a function of a larger program, its lines go to that program: `told_to`
+Rule 4: the exception that ends an agent run by Mobox is written as its last line: uncaught.py.
+Rule 5: if an agent is a function of a larger program, its lines go to that program: `told_to`
         takes them instead of stdout, in one context and the tasks that it starts.
 """
 
@@ -22,9 +23,18 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from types import TracebackType
 from typing import Any
 
-__all__ = ["MAX_DEPTH", "encode", "is_run_by_mobox", "plain", "told_to", "write_line"]
+__all__ = [
+    "MAX_DEPTH",
+    "encode",
+    "is_run_by_mobox",
+    "is_told_elsewhere",
+    "plain",
+    "told_to",
+    "write_line",
+]
 
 ASKED = "MOBOX_EMIT"
 MAX_DEPTH = 100
@@ -96,6 +106,25 @@ _stream = _Stream()
 os.register_at_fork(after_in_child=_stream.forget)
 
 
+def _report_uncaught() -> None:
+    """Write the exception that ends this process, not one that it forks."""
+    before, process = sys.excepthook, os.getpid()
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        before(kind, error, trace)
+        if isinstance(error, Exception) and os.getpid() == process:  # Ctrl-C is how it is stopped
+            with suppress(Exception):
+                from .uncaught import report  # only now: an agent should start fast
+
+                report(error, crashed=True)
+
+    sys.excepthook = hook
+
+
+if _stream.taken is not None:
+    _report_uncaught()
+
+
 def is_run_by_mobox() -> bool:
     """Whether a runner reads the output and writes to stdin."""
     return _stream.taken is not None
@@ -112,6 +141,11 @@ def told_to(take: Callable[[Any], None]) -> Iterator[None]:
         yield
     finally:
         _sink.reset(token)
+
+
+def is_told_elsewhere() -> bool:
+    """Whether lines go to a larger program, of which the agent is a function."""
+    return _sink.get() is not None
 
 
 def write_line(value: Any) -> None:

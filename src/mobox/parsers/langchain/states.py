@@ -6,7 +6,7 @@ Rule 2: a graph that sends its whole state needs no patches; its state is emitte
 Rule 3: an agent's state is that of its own graph, not of graphs that are nodes of it.
 Rule 4: one interrupt may be about several calls; each is a request of its own, and the agent
         resumes the graph when all have been answered. `resume` names the interrupt and the index
-        of its action.
+        of its action. A call of a tool of the page is one, too.
 Rule 5: an interrupt comes several times (a node's update, the graph's state, the run's result),
         and is requested once.
 """
@@ -169,12 +169,20 @@ class Interrupts:
             return
         self._seen.add(name)
         actions = _actions(interrupt.value)
-        if not actions:
+        if (call := _frontend_call(interrupt.value)) is not None:
+            yield self._tool(name, scope, call)
+        elif not actions:
             yield _question(name, scope, interrupt)
         for number, action in enumerate(actions):
             request = name if len(actions) == 1 else f"{name}:{number}"
             resume = {"interrupt": name, "action": number}
             yield self._approval(request, scope, action, resume, interrupt.value)
+
+    def _tool(self, name: str, scope: tuple[str, ...], call_id: str) -> InputRequest:
+        call = self._calls.get(call_id)
+        inner = scope if call is None else call.scope
+        resume = {"interrupt": name}
+        return InputRequest(id=name, scope=inner, kind="tool", tool_call_id=call_id, resume=resume)
 
     def _approval(
         self, name: str, scope: tuple[str, ...], action: Object, resume: Object, whole: JSON
@@ -201,6 +209,12 @@ class Interrupts:
             yield InputRequest(id=name, scope=call.scope, tool_call_id=call.id)
         if not self._calls.unanswered:
             yield InputRequest(id=self._names.fresh("interrupt"), scope=scope, kind="input")
+
+
+def _frontend_call(value: JSON) -> str | None:
+    """The call of a tool of the page: what `frontend_tools` interrupts with."""
+    about = value.get("frontend_tool") if isinstance(value, dict) else None
+    return first_text(about, "tool_call_id") if isinstance(about, dict) else None
 
 
 def _actions(value: JSON) -> list[Object]:

@@ -18,23 +18,20 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-import traceback
 import warnings
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from typing import Any
 
 from ..control import Turn, read_turn
-from ..emitter import emit_error
 from ..objects import emit_object
-from .langchain_answers import renamed, resume_values
+from .langchain_answers import TURN, renamed, resume_values
 from .langchain_memory import RUN, Start, find_start, messages_for, with_memory
 from .langchain_messages import messages_of
 from .loading import load
 
 __all__ = ["frontend_tools", "messages", "run", "stream"]
 
-TURN = "__mobox_turn"
 EXPERIMENTAL = "The v3 streaming protocol"
 
 
@@ -44,12 +41,8 @@ def run(thing: Any, **options: Any) -> None:
     turn = read_turn()
     try:
         asyncio.run(_emit(thing, turn, options))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # it was stopped
         sys.exit(130)
-    except Exception as error:  # whatever the graph raises is the run's error
-        traceback.print_exc()
-        emit_error(error)
-        sys.exit(1)
 
 
 async def _emit(thing: Any, turn: Turn, options: dict[str, Any]) -> None:
@@ -78,7 +71,7 @@ async def stream(
     input: Any = None,
     config: Any = None,
     context: Any = None,
-) -> AsyncIterator[Any]:
+) -> AsyncGenerator[Any, None]:
     """The native events of one turn.
 
     `thing` is a graph, another runnable, or a function that returns one, which may be async or an
@@ -104,7 +97,7 @@ async def stream(
             yield renamed(event, turn)
 
 
-async def _events(graph: Any, given: Any, config: Any, more: Any) -> AsyncIterator[Any]:
+async def _events(graph: Any, given: Any, config: Any, more: Any) -> AsyncGenerator[Any, None]:
     from langgraph.stream.transformers import CustomTransformer
 
     warnings.filterwarnings("ignore", EXPERIMENTAL)
@@ -127,7 +120,7 @@ async def _input(graph: Any, turn: Any, start: Start, own: Any) -> Any:
         return own(turn)
     if "messages" not in graph.channels:
         raise ValueError("the graph's state has no `messages`: give `input=`, a function of turn")
-    return {"messages": messages_for(turn, start)}
+    return {"messages": await messages_for(graph, turn, start)}
 
 
 def _config(given: Any, turn: Any, start: Start) -> Any:

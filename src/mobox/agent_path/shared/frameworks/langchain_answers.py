@@ -11,20 +11,23 @@ any other value                     `<id>`; resumed with the answer's value; `Tr
                                     and `False` for denied without one
 =================================== ===============================================================
 
-A node that interrupts several times has one interrupt id for all of them. From the second on they
-are `<id>.2`, `<id>.3`, …
+In versions of LangGraph where a node that interrupts several times has one interrupt id for all of
+them, they are `<id>.2`, `<id>.3`, … from the second on.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
-__all__ = ["FRONTEND", "renamed", "resume_values"]
+__all__ = ["FRONTEND", "TURN", "renamed", "resume_values"]
 
 FRONTEND = "frontend_tool"
 """The key of an interrupt that is a call of a tool of the page."""
+TURN = "__mobox_turn"
+"""The turn in a graph's config. LangGraph stores no keys that start so."""
 
 Answer = dict[str, Any]
 Action = dict[str, Any]
@@ -56,23 +59,26 @@ def request_name(interrupt_id: str, earlier: list[Answer]) -> str:
 
 def renamed(event: Any, turn: Any) -> Any:
     """An event whose interrupts have the ids of their requests."""
-    params = event.get("params") if isinstance(event, dict) else None
+    params: Any = event.get("params") if isinstance(event, dict) else None
     interrupts = params.get("interrupts") if isinstance(params, dict) else None
-    if not interrupts or not (turn.answers or turn.earlier_answers):
-        return event
-    from langgraph.types import Interrupt
-
     given = [*turn.answers, *turn.earlier_answers]
-    new = tuple(Interrupt(value=i.value, id=request_name(i.id, given)) for i in interrupts)
+    if not interrupts or not given:
+        return event
+    new = tuple(_renamed(interrupt, request_name(interrupt.id, given)) for interrupt in interrupts)
     return {**event, "params": {**params, "interrupts": new}}
+
+
+def _renamed(interrupt: Any, name: str) -> Any:
+    renamed = copy(interrupt)
+    renamed.id = name
+    return renamed
 
 
 def actions_of(value: Any) -> list[Action]:
     """The calls that an interrupt wants approved."""
+    found: Any = value.get("action_requests") if isinstance(value, dict) else None
     if isinstance(value, list):
         found = [each.get("action_request") for each in value if isinstance(each, dict)]
-    else:
-        found = value.get("action_requests") if isinstance(value, dict) else None
     return [each for each in found or [] if isinstance(each, dict)]
 
 

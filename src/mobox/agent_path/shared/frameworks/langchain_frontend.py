@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +11,10 @@ from langchain_core.messages import ToolMessage
 from langgraph.config import get_config
 from langgraph.types import interrupt
 
-from .langchain_answers import FRONTEND
+from .langchain_answers import FRONTEND, TURN
 
-__all__ = ["TURN", "FrontendTools"]
+__all__ = ["FrontendTools"]
 
-TURN = "__mobox_turn"
-"""The turn in a graph's config. LangGraph keeps keys that start so to itself."""
 STATUS = {"answered": "success", "approved": "success"}
 
 
@@ -72,8 +71,6 @@ def _call(request: Any) -> ToolMessage:
 
 
 def _text(value: Any) -> str:
-    import json
-
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

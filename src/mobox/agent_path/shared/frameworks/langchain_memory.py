@@ -92,11 +92,12 @@ def _thread(name: str) -> dict[str, Any]:
     return {"configurable": {"thread_id": name, "checkpoint_ns": ""}}
 
 
-def messages_for(turn: Any, start: Start) -> list[Any]:
+async def messages_for(graph: Any, turn: Any, start: Start) -> list[Any]:
     """The messages that the graph is given: all of the chat, or the new one after its memory."""
     if start.found is None:
         return messages_of(turn.history, turn.parts)
-    known = start.found.checkpoint["channel_values"].get("messages") or []
+    state = await graph.aget_state({"configurable": start.place})
+    known = state.values.get("messages") or []
     missing = _results(known, start.found.pending_writes or [])
     return [*missing, *_answer(known, missing, turn), *messages_of([], turn.parts)]
 

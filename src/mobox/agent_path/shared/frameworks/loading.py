@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module, metadata
+from pathlib import Path
 
 __all__ = ["UnsupportedSdk", "load"]
 
@@ -27,9 +28,11 @@ def load(package: str, lowest: str, below: str, *modules: str) -> None:
         raise UnsupportedSdk(f"{package} is not installed; {wanted} is needed") from None
     if not _numbers(lowest) <= _numbers(installed) < _numbers(below):
         raise UnsupportedSdk(f"{package} {installed} is not supported; {wanted} is needed")
-    with _without_own_folder():
-        for module in modules:
-            import_module(module)
+    missing = [module for module in modules if module not in sys.modules]
+    if missing:
+        with _without_own_folder():
+            for module in missing:
+                import_module(module)
 
 
 def _numbers(version: str) -> list[int]:
@@ -45,10 +48,12 @@ def _numbers(version: str) -> list[int]:
 
 @contextmanager
 def _without_own_folder() -> Iterator[None]:
-    """Leave out the folder of the script, which Python puts first on its path."""
-    own = sys.path[:1] if "site-packages" not in "".join(sys.path[:1]) else []
-    del sys.path[: len(own)]
+    """Leave the folder of the script, which Python puts first, out of its path."""
+    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    own = {"", str(Path.cwd()), str(Path(script or "").absolute().parent) if script else ""}
+    before = sys.path[:]
+    sys.path[:] = [each for each in before if each not in own]
     try:
         yield
     finally:
-        sys.path[:0] = own
+        sys.path[:] = before
