@@ -273,8 +273,13 @@ def locate(stage: Stage, chat: Chat) -> str:
     """Send a message as a page that has a tool; the run, which waits for it."""
     said = {"id": f"{chat.name}-1", "role": "user", "content": ask(chat, "page")}
     body = {
-        **{"threadId": chat.name, "runId": "r", "messages": [said], "tools": [LOCATE]},
-        **{"context": [], "state": {}, "forwardedProps": {}},
+        "threadId": chat.name,
+        "runId": "r",
+        "messages": [said],
+        "tools": [LOCATE],
+        "context": [],
+        "state": {},
+        "forwardedProps": {},
     }
     with stage.client.stream("POST", f"/api/agui/agents/{AGENT}", json=body) as response:
         assert response.status_code == 200, response.read()
