@@ -57,6 +57,24 @@ SCRIPTS: Scripts = {
         [call("call_3", "Bash", command=RUN, description="Run once more")],
         END,
     ],
+    "forgetful": [
+        [call("call_1", "Bash", command=RUN, description="Run")],
+        [call("call_2", "Bash", command=RUN, description="Run")],
+        END,
+    ],
+    "helper": [[call("call_h", DELETE, path="a.txt")], [say("It is done.")]],
+    "delegate": [
+        [
+            call(
+                "call_1",
+                "Agent",
+                description="Help",
+                prompt="[[helper {chat}]] Help.",
+                subagent_type="helper",
+            )
+        ],
+        END,
+    ],
     "ask": [[call("call_1", "AskUserQuestion", questions=QUESTIONS)], END],
     "page": [[call("call_1", "mcp__page__locate", precise=True)], END],
     "begin": [[call("call_1", BEGIN, what="it")], END],
@@ -181,6 +199,31 @@ def test_several_calls_of_the_program_are_reported_and_asked_again_after_a_kill(
     assert chat.effects == []
     chat.decide(True)
     assert chat.effects == ["ran"]
+
+
+def test_a_deferred_call_that_the_program_forgets_is_reported_and_asked_again(
+    stage: Stage, endpoint: ScriptedAnthropic
+) -> None:
+    chat = stage.chat("forgetful")
+    chat.send(ask(chat, "forgetful"))
+    (pending,) = chat.pending
+    stage.restart()
+    chat.answer(pending.id, decision="approved")
+    wait_until(lambda: [each.call for each in chat.pending] == ["call_2"])
+    assert "not made" in results(endpoint, chat)["call_1"]
+    assert chat.effects == []
+    chat.decide(True)
+    assert chat.effects == ["ran"]
+
+
+def test_a_call_of_a_subagent_is_approved_in_its_scope(stage: Stage, chat: Chat) -> None:
+    chat.send(ask(chat, "delegate"))
+    (request,) = requests_of(stage, chat)
+    assert (request["tool_call_id"], request["scope"]) == ("call_h", ["call_1"])
+    chat.answer(request["id"], decision="approved")
+    chat.until("over")
+    assert chat.effects == ["deleted a.txt"]
+    assert chat.text.endswith("That is all.")
 
 
 def test_a_run_that_waits_when_the_server_ends_is_answered_later(

@@ -5,13 +5,15 @@ import json
 import os
 from pathlib import Path
 
+import claude_agent_sdk
 from claude_agent_sdk import (
+    AgentDefinition,
     ClaudeAgentOptions,
     PermissionResultAllow,
     create_sdk_mcp_server,
     tool,
 )
-from shared.frameworks.claude import run
+from shared.frameworks import claude
 
 STATE = Path(os.environ["MOBOX_STATE"])
 
@@ -38,8 +40,23 @@ async def allow_shell(name, arguments, context):
     return PermissionResultAllow(updated_input=arguments) if name == "Bash" else None
 
 
+def forgetful():
+    """The program as one that does not know about deferred calls."""
+    claude.SECONDS_TO_DEFER = 3
+    program = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"
+    script = STATE / "forgetful"
+    forget = 'sed -i /hook_deferred_tool/d "$CLAUDE_CONFIG_DIR"/projects/*/*.jsonl 2>/dev/null'
+    script.write_text(f'#!/bin/sh\n{forget}\nexec {program} "$@"\n')
+    script.chmod(0o700)
+    return script
+
+
 def options(turn):
+    helper = AgentDefinition(description="Helps.", prompt="You help.", model="inherit")
     return ClaudeAgentOptions(
+        agents={"helper": helper},
+        allowed_tools=["Agent"],
+        cli_path=forgetful() if "forgetful" in turn.chat_id else None,
         mcp_servers={"files": create_sdk_mcp_server("files", tools=[delete_file, begin])},
         setting_sources=[],
         cwd=STATE,
@@ -48,4 +65,4 @@ def options(turn):
     )
 
 
-run(options)
+claude.run(options)

@@ -110,7 +110,7 @@ class _Execution:
         person = Person(self._sdk, self._turn, journal, self._options.can_use_tool)
         options = self._with_person(person, resumed)
         if late.deferred is not None:
-            async with aclosing(self._deferred(options, journal, person)) as native:
+            async with aclosing(self._deferred(late.deferred, options, journal, person)) as native:
                 async for message in native:
                     yield message
             if self._has_ended:
@@ -193,25 +193,23 @@ class _Execution:
             await self._close(client, journal, person)
 
     async def _deferred(
-        self, options: Any, journal: Journal, person: Person
+        self, call: str, options: Any, journal: Journal, person: Person
     ) -> AsyncGenerator[Any, None]:
-        """Let the program make the deferred call and go on; it may not know how to."""
+        """Let the program make the deferred call and go on; another version may not know how to."""
         session = deferred_session(self._sessions, journal.record)
-        if session is None:
-            return
         resumed = {"resume": session, "fork_session": False, "resume_session_at": None}
         client = self._sdk.ClaudeSDKClient(replace(options, **resumed))
         try:
             await client.connect()
             received = self._received(client, journal)
-            message = await _next(received, SECONDS_TO_DEFER)
-            while message is not None:
+            while not self._has_ended:
+                seconds = SECONDS_TO_DEFER if call in journal.record.asked else None
+                message = await _next(received, seconds)
+                if message is None:
+                    return
                 yield _shown(message)
                 await person.see(message)
-                if type(message).__name__ == "ResultMessage":
-                    self._has_ended = True
-                    return
-                message = await _next(received)
+                self._has_ended = type(message).__name__ == "ResultMessage"
         finally:
             await self._close(client, journal, person)
 

@@ -146,11 +146,10 @@ def _block(content: dict[str, Any]) -> Block:
 # Calls that the program makes
 
 
-def deferred_session(sessions: Sessions, record: Record) -> str | None:
-    """A copy of the session in which its last call is deferred; `None` if there is no file."""
+def deferred_session(sessions: Sessions, record: Record) -> str:
+    """A copy of the session in which its last call is deferred."""
     file = sessions.file(record.session)
-    if file is None:
-        return None
+    assert file is not None  # the record was found in it
     session = str(uuid.uuid4())
     lines = _lines_to(file, record.at)
     last = json.loads(lines[-1])

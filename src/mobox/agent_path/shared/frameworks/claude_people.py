@@ -176,7 +176,8 @@ class Person:
         return self._asked[call.id]
 
     async def _ask_to_approve(self, call: Call) -> Any:
-        await self._journal.ask(call.id)
+        if not call.scope:  # a subagent's call cannot be resumed
+            await self._journal.ask(call.id)
         about = {"tool_call_id": call.id, "allowed": list(DECISIONS), **_scope(call)}
         return await self.ask(approval(call.id), f"Allow {call.name}?", "approval", **about)
 
