@@ -336,8 +336,35 @@ def test_a_tool_that_has_its_result_is_not_retracted() -> None:
 
 def test_error_sent_as_a_message_is_an_error() -> None:
     log = log_of(synthetic("API Error: Overloaded", error="unknown"), result(is_error=True))
-    assert of_type(log, Error, Text) == [Error(message="API Error: Overloaded", code="unknown")]
+    error = Error(message="API Error: Overloaded", code="overloaded", retryable=True)
+    assert of_type(log, Error, Text) == [error]
     assert log[-1] == Done(reason="error", native="success")
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "code", "retryable"),
+    [
+        (
+            "rate_limit",
+            "API Error: Request rejected (429)",
+            "rate_limited",
+            True,
+        ),
+        ("server_error", "API Error: 529 Overloaded. Try again.", "overloaded", True),
+        ("server_error", "API Error: Connection refused (ECONNREFUSED)", "network", True),
+        ("unknown", "API Error: Request timed out.", "timeout", True),
+        ("authentication_failed", "Invalid API key", "auth", False),
+        ("billing_error", "Credit balance is too low", "budget", False),
+        ("invalid_request", "Prompt is too long", "context_length", False),
+        ("invalid_request", "API Error: 400 No such model", "invalid_request", None),
+        ("unknown", "What?", "unknown", None),
+    ],
+)
+def test_error_has_the_code_of_its_kind(
+    kind: str, words: str, code: str, retryable: bool | None
+) -> None:
+    [error] = of_type(fed(synthetic(words, error=kind)), Error)
+    assert error == Error(message=words, code=code, retryable=retryable)
 
 
 @pytest.mark.parametrize("about", [{"error": "unknown"}, {"is_api_error_message": True}])
@@ -452,7 +479,7 @@ def test_each_failure_is_reported_once() -> None:
     second = [*message("m2", "x"), result(is_error=True, subtype="error_x", errors=["Broke."])]
     log = log_of(*message("m1", "y"), *first, *second)
     assert of_type(log, Error) == [
-        Error(message="Overloaded", code="unknown"),
+        Error(message="Overloaded", code="overloaded", retryable=True),
         Error(message="Broke.", code="error_x"),
     ]
 

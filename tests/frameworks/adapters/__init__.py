@@ -1,5 +1,6 @@
 """The frameworks of the matrix, in the order of the table's columns."""
 
+from frameworks.adapters.claude import CLAUDE
 from frameworks.adapters.langchain import DEEPAGENTS, LANGGRAPH
 
-ADAPTERS = (LANGGRAPH, DEEPAGENTS)
+ADAPTERS = (LANGGRAPH, DEEPAGENTS, CLAUDE)

@@ -41,6 +41,7 @@ from mobox.events import (
 from mobox.events.names import IdAllocator
 from mobox.parsers.claude import session_wire as lines
 from mobox.parsers.claude import wire
+from mobox.parsers.claude.failures import code_of, is_retryable
 from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.session_wire import done_of_result
 from mobox.parsers.claude.tasks import Plans, Tasks
@@ -222,7 +223,13 @@ class Session:
         texts = [block.get("text") for block in line.message.content]
         message = "\n".join(text for text in texts if isinstance(text, str))
         scope = self._scope(line.parent_tool_use_id)
-        error = Error(scope=scope, message=message or "The model failed.", code=line.error)
+        code = code_of(line.error, message)
+        error = Error(
+            scope=scope,
+            message=message or "The model failed.",
+            code=code,
+            retryable=is_retryable(code),
+        )
         if not scope:
             self._error = error
         return [error]
