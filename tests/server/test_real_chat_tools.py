@@ -9,6 +9,7 @@ import pytest
 from server.chat_clients import Frontend, Json, on_wire
 from server.live_server import live_server
 from server.scripted_agent import Step, emit, prompt, text
+from server.socket_clients import SocketClients
 
 COMPLETE = "IsCompleteWithToolCalls"  # what the client brings to decide when to send
 LOCATE: Step = ["page", "call_1", "locate", {"fast": True}]
@@ -59,13 +60,26 @@ def test_same_call_id_in_two_runs_of_a_chat_is_answered_in_each(
     assert len({call["toolCallId"] for call in calls}) == 2
 
 
+def is_tool(chunk: Json | str) -> bool:
+    return isinstance(chunk, dict) and chunk["type"].startswith("tool-")
+
+
+def is_dynamic(chunk: Json) -> bool:
+    return "dynamic" in chunk
+
+
 TYPES = {"all": ["tool-look", "tool-locate"], "none": ["dynamic-tool", "dynamic-tool"]}
 
 
 @pytest.mark.parametrize("static_tools", TYPES)
 @pytest.mark.parametrize("frontend", ["ai v7"], indirect=True)
 def test_setting_decides_which_tools_are_static(
-    frontend: Frontend, chat_id: str, agents: Path, tmp_path: Path, static_tools: str
+    frontend: Frontend,
+    sockets: SocketClients,
+    chat_id: str,
+    agents: Path,
+    tmp_path: Path,
+    static_tools: str,
 ) -> None:
     with live_server(
         tmp_path / "data", "--agents", agents, "--static-tools", static_tools
@@ -75,6 +89,10 @@ def test_setting_decides_which_tools_are_static(
         asked = page.send(prompt(*OWN, LOCATE, text("Bye.")))
         assert [part["type"] for part in tools_of(asked.messages[-1])] == TYPES[static_tools]
         assert there.reload(chat_id).resume().messages == asked.messages
+        socket = sockets.open(server)
+        socket.join(chat_id, format="ai-sdk", profile="v7")
+        dynamic = [is_dynamic(frame["data"]) for frame in socket.frames() if is_tool(frame["data"])]
+        assert set(dynamic) == {static_tools == "none"}
         call = on_wire(asked.messages[-1], "call_1")
         page.begin("addToolOutput", {"tool": "locate", "toolCallId": call, "output": PLACE})
         page.settle()

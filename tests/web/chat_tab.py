@@ -73,7 +73,7 @@ class Tab:
 
 def read_chat(server: LiveServer, chat: str) -> dict[str, Any]:
     """A chat as the server returns it: the transcript of its logs."""
-    query = {"profile": "v7"}
+    query = {"profile": "page"}
     with httpx.Client(base_url=server.url, timeout=LIMIT, trust_env=False) as client:
         found: dict[str, Any] = client.get(f"/api/chats/{chat}", params=query).json()
         return found

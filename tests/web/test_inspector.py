@@ -45,7 +45,7 @@ def test_a_row_has_the_line_the_event_and_the_frames(
 ) -> None:
     inspector = Inspector(finished, wide=True)
     inspector.shows("Finished")
-    log = log_of(http, server, run_of(http, server, finished), "ai-sdk:v7")
+    log = log_of(http, server, run_of(http, server, finished), "ai-sdk:page")
     [result] = [entry for entry in log if entry["event"]["type"] == "tool_result"]
     row = inspector.row("tool_result")
     expect(row).to_contain_text("forty-two")
@@ -56,7 +56,7 @@ def test_a_row_has_the_line_the_event_and_the_frames(
     event = row.get_by_role("group", name=f"Event {result['seq']}: tool_result")
     assert json.loads(event.inner_text()) == result["event"]
     frame = row.get_by_role("group", name="Frame")
-    assert [json.loads(frame.inner_text())] == result["frames"]["ai-sdk:v7"]
+    assert [json.loads(frame.inner_text())] == result["frames"]["ai-sdk:page"]
     row.press("Enter")
     expect(row).to_have_attribute("aria-expanded", "false")
 
@@ -179,7 +179,7 @@ def test_the_slider_shows_the_chat_as_it_was_at_any_event(
     server: LiveServer, http: httpx.Client, finished: Tab
 ) -> None:
     inspector = Inspector(finished)
-    log = log_of(http, server, run_of(http, server, finished), "ai-sdk:v7")
+    log = log_of(http, server, run_of(http, server, finished), "ai-sdk:page")
     deltas = [entry["seq"] for entry in log if entry["event"]["type"] == "text_delta"]
     answer = finished.answers.last
     for place in (3, 6, 1):

@@ -89,7 +89,7 @@ def test_run_unreadable_in_another_format_is_shown_as_read(
     problem = tab.page.get_by_role("alert").filter(has_text="no such profile")
     expect(problem).to_be_visible()
     head = inspector.grid.get_by_role("columnheader", name="Frames")
-    expect(head).to_contain_text("sent as AI SDK v7")
+    expect(head).to_contain_text("sent as AI SDK page")
     expect(row).to_contain_text(f"text-delta {TIMES} 8")
     tab.page.unroute(in_ag_ui)
     problem.get_by_role("button", name="Retry").click()
