@@ -12,10 +12,24 @@ from guides.page_server import PageServer, page_server
 from guides.world import MakeWorld, Places, World, guide_server
 from server.live_server import LIMIT, LiveServer
 from server.scripted_agent import Gate
-from web.browser_fixtures import base_url, browser_type_launch_args, gate, port, watched
+from web.browser_fixtures import (
+    base_url,
+    browser_type_launch_args,
+    gate,
+    port,
+    pytest_collection_modifyitems,
+    watched,
+)
 from web.browser_watch import Watched
 
-__all__ = ["base_url", "browser_type_launch_args", "gate", "port", "watched"]
+__all__ = [
+    "base_url",
+    "browser_type_launch_args",
+    "gate",
+    "port",
+    "pytest_collection_modifyitems",
+    "watched",
+]
 
 
 @pytest.fixture(scope="session")

@@ -15,9 +15,22 @@ from server.scripted_agent import Gate
 from web.browser import LEFT_OUT
 from web.browser_watch import Watch, Watched
 
-__all__ = ["base_url", "browser_type_launch_args", "gate", "port", "watched"]
+__all__ = [
+    "base_url",
+    "browser_type_launch_args",
+    "gate",
+    "port",
+    "pytest_collection_modifyitems",
+    "watched",
+]
 
 expect.set_options(timeout=LIMIT / 2 * 1000)
+
+
+@pytest.hookimpl(trylast=True)  # pytest itself groups tests that share a parameter
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests with a browser come last: while it runs, no other event loop can."""
+    items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")

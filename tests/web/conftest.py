@@ -11,19 +11,27 @@ import pytest
 
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import write_agent
-from web.browser_fixtures import base_url, browser_type_launch_args, gate, port, watched
+from web.browser_fixtures import (
+    base_url,
+    browser_type_launch_args,
+    gate,
+    port,
+    pytest_collection_modifyitems,
+    watched,
+)
 from web.browser_watch import Watched
 from web.protocol_tabs import Speak, Speaking
 
-__all__ = ["base_url", "browser_type_launch_args", "gate", "port", "watched"]
+__all__ = [
+    "base_url",
+    "browser_type_launch_args",
+    "gate",
+    "port",
+    "pytest_collection_modifyitems",
+    "watched",
+]
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-@pytest.hookimpl(trylast=True)  # pytest itself groups tests that share a parameter
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests with a browser come last: while it runs, no other event loop can."""
-    items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
