@@ -113,7 +113,8 @@ def test_the_page_that_sent_is_left_while_the_run_goes_on(
         report = page.settle()
         assert (report.status, report.error) == ("ready", None)
         assert report.messages == frontend.stored(chat)["messages"]
-        assert report.messages[-1]["parts"][-1]["type"] == "text"
+        *_, last, step_start = report.messages[-1]["parts"]
+        assert (last["type"], step_start["type"]) == ("text", "step-start")
 
 
 @pytest.mark.parametrize(("frontend", "step"), IN_PAGE, indirect=["frontend"])
