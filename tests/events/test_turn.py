@@ -71,7 +71,9 @@ def test_the_words_of_a_prompt_are_its_texts() -> None:
 def test_a_process_is_sent_every_key_of_a_turn() -> None:
     sent = msgspec.json.encode({"type": "turn", "data": Turn()})
     assert sent == (
-        b'{"type":"turn","data":{"prompt":[],"history":[],"answers":[],"earlier_answers":[],"resume":null,"frontend":null}}'
+        b'{"type":"turn","data":{"kind":"message","chat_id":"","run_id":"","attempt":1,"owner":"",'
+        b'"parent":null,"back_to":null,"prompt":[],"history":[],"answers":[],"earlier_answers":[],'
+        b'"resume":null,"frontend":null}}'
     )
 
 
