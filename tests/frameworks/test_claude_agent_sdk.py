@@ -129,6 +129,11 @@ def events(client: httpx.Client, run: str, protocol: str) -> list[Json]:
     return [json.loads(line) for line in data]
 
 
+def own_id(about: Json) -> str:
+    """The agent's own id of a call, without the run's before it."""
+    return str(about["toolCallId"]).split(":")[-1]
+
+
 def asked_about(client: httpx.Client, server: LiveServer, run: str, node: str) -> Json:
     """The calls that a person is asked about, in each protocol."""
     until(client, "waiting")
@@ -141,8 +146,8 @@ def asked_about(client: httpx.Client, server: LiveServer, run: str, node: str) -
         socket.join("chat")
         waiting = socket.read("session:waiting")[-1]
     return {
-        "ai-sdk": [c["toolCallId"] for c in ai_sdk if c["type"] == "tool-approval-request"],
-        "ag-ui": [i["toolCallId"].split(":")[-1] for i in ag_ui["outcome"]["interrupts"]],
+        "ai-sdk": [own_id(c) for c in ai_sdk if c["type"] == "tool-approval-request"],
+        "ag-ui": [own_id(interrupt) for interrupt in ag_ui["outcome"]["interrupts"]],
         "panes": [a["request"]["tool_id"] for a in asked if a["status"] == "pending"],
         "agent-event": [request["toolCallId"] for request in waiting["requests"]],
     }
@@ -157,7 +162,7 @@ def test_an_approved_call_is_carried_out_once(stage: Stage, node: str) -> None:
         run, chunks = ask(client, "delete")
         requests = [c for c in chunks if c["type"] == "tool-approval-request"]
         assert [(c["approvalId"], c["toolCallId"]) for c in requests] == [
-            ("may_toolu_a", "toolu_a")
+            (f"{run}:may_toolu_a", f"{run}:toolu_a")
         ]
         assert asked_about(client, server, run, node) == everywhere("toolu_a")
         answer(client, "toolu_a", decision="approved")
