@@ -381,6 +381,33 @@ async def result_that_was_not_stored_is_in_the_history(endpoint: ScriptedAnthrop
     return [list(item) for item in conversation(endpoint.requests[-1])][2:]
 
 
+async def stopping_cancels_the_graph(endpoint: ScriptedAnthropic) -> Any:
+    seen, started = [], asyncio.Event()
+
+    async def send(to: str) -> str:
+        """Send it."""
+        seen.append("started")
+        started.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            seen.append("cancelled")
+            raise
+        return "sent"
+
+    graph = create_agent(model(endpoint), tools=[send])
+    cancelled, closed = Chat(graph), langchain.stream(graph, Turn({"prompt": "[[send]] Go."}))
+    task = asyncio.create_task(cancelled.send("[[send]] Go."))
+    await started.wait()
+    task.cancel()
+    await asyncio.wait([task])
+    async for event in closed:
+        if event["method"] == "tools":
+            break
+    await closed.aclose()
+    return seen
+
+
 async def old_interrupts(_: ScriptedAnthropic) -> Any:
     class Old:
         id = "i"
@@ -453,6 +480,7 @@ CASES = [
     interrupts_with_the_same_id,
     interrupts_are_stored_before_a_person_sees_them,
     result_that_was_not_stored_is_in_the_history,
+    stopping_cancels_the_graph,
     old_interrupts,
     saver_behaves_as_the_one_in_memory,
     unsupported_versions_are_named,

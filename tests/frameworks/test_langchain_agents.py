@@ -90,6 +90,7 @@ EXPECTED: dict[str, Any] = {
         ["result", "sent", "c1"],
         ["user", "Well?", ""],
     ],
+    "stopping_cancels_the_graph": ["started", "cancelled"] * 2,
     "old_interrupts": {
         "i": [
             {"type": "accept", "args": None},

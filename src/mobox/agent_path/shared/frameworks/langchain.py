@@ -20,7 +20,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
 from ..control import Turn, read_turn
@@ -94,8 +94,9 @@ async def stream(
         told = await _input(graph, turn, start, input)
         more = {} if context is None else {"context": _value(context, turn)}
         interrupts = Interrupts(turn)
-        async for event in _events(graph, told, _config(given, turn, start), more):
-            yield interrupts.take(event)
+        async with aclosing(_events(graph, told, _config(given, turn, start), more)) as events:
+            async for event in events:
+                yield interrupts.take(event)
         for event in interrupts.all():
             yield event
 
