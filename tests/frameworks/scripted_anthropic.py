@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
@@ -79,12 +79,15 @@ class ScriptedAnthropic(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, scripts: Scripts = SCRIPTS) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(("127.0.0.1", 0), self.handler())
         self.scripts = scripts
         self.asked: list[Asked] = []
         self.gates: defaultdict[str, Event] = defaultdict(Event)
         """By chat; "" for a script without one."""
         self.has_cut: set[tuple[str, str, int]] = set()
+
+    def handler(self) -> type[Handler]:
+        return Handler
 
     def handle_error(self, *_: Any) -> None:
         """Say nothing: a client that is killed leaves in the middle of an answer."""
@@ -109,7 +112,11 @@ class ScriptedAnthropic(ThreadingHTTPServer):
     def conversations(self, chat: str, *but: str) -> list[list[Item]]:
         """What each request of a chat had; `but` are scripts of its subagents."""
         asked = [each for each in self.asked if each.chat == chat and each.script not in but]
-        return [conversation(each.body) for each in asked]
+        return [self.conversation(each.body) for each in asked]
+
+    def conversation(self, body: dict[str, Any]) -> list[Item]:
+        """The items of a request, in order."""
+        return conversation(body)
 
 
 def conversation(body: dict[str, Any]) -> list[Item]:
@@ -150,12 +157,17 @@ def scripted_anthropic(scripts: Scripts = SCRIPTS) -> Iterator[ScriptedAnthropic
         endpoint.shutdown()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """One request; other providers' endpoints override what is in their own form."""
+
     server: ScriptedAnthropic
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        asked = _asked(body)
+        self.respond(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+    def respond(self, body: dict[str, Any]) -> None:
+        """Answer a request."""
+        asked = asked_of(body, body.get("messages", [])[:1])
         if asked is not None:
             self.server.asked.append(asked)
         blocks = [say("Fine.")] if asked is None else self._answer(asked)
@@ -170,7 +182,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, asked: Asked) -> list[Block]:
         """The blocks of the next answer, with the chat's name in place of {chat}."""
-        turn = sum(message["role"] == "assistant" for message in asked.body["messages"])
+        turn = self._turn(asked.body)
         blocks = self.server.scripts[asked.script][turn]
         cut = (asked.script, asked.chat, turn)
         if CUT in blocks and cut in self.server.has_cut:
@@ -180,18 +192,28 @@ class _Handler(BaseHTTPRequestHandler):
         named: list[Block] = json.loads(json.dumps(blocks).replace("{chat}", asked.chat))
         return named
 
+    def _turn(self, body: dict[str, Any]) -> int:
+        """How many answers the request has."""
+        return sum(message["role"] == "assistant" for message in body["messages"])
+
     def _stream(self, message: dict[str, Any], chat: str) -> None:
+        self._send_events(_events(message), chat)
+
+    def _send_events(self, events: Iterable[dict[str, Any]], chat: str, last: str = "") -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for event in _events(message):
+        for event in events:
             if event == GATE:
                 self.server.gates[chat].wait()
             elif event == CUT:
                 return  # without the last chunk: the body is incomplete
             else:
-                self._write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+                named = f"event: {event['type']}\n" if isinstance(event.get("type"), str) else ""
+                self._write(f"{named}data: {json.dumps(event)}\n\n".encode())
+        if last:
+            self._write(f"data: {last}\n\n".encode())
         self._write(b"")
 
     def _write(self, data: bytes) -> None:
@@ -228,9 +250,9 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def _asked(body: dict[str, Any]) -> Asked | None:
+def asked_of(body: dict[str, Any], first: Any) -> Asked | None:
     """The script and the chat of a request; `None` for one that no script is about."""
-    found = re.search(r"\[\[(\w+)(?: ([\w-]+))?\]\]", json.dumps(body.get("messages", [])[:1]))
+    found = re.search(r"\[\[(\w+)(?: ([\w-]+))?\]\]", json.dumps(first))
     if found is None or not body.get("tools"):
         return None
     return Asked(found[1], found[2] or "", body)

@@ -5,9 +5,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mobox.frameworks import langchain
+    from mobox.frameworks import anthropic, gemini, langchain, openai
 
-__all__ = ["langchain"]
+__all__ = ["anthropic", "gemini", "langchain", "openai"]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -97,6 +97,7 @@ class _Raised(Struct):
     message: str | None = None
     body: JSON = None
     failure: _Failure | None = None
+    traceback: str | None = None
 
 
 class NoException(Struct, gc=False, kw_only=True):
@@ -129,5 +130,6 @@ def exception_error(raw: dict[str, JSON]) -> Error:
         code=failure.code or (api.type if api is not None else None) or name,
         retryable=failure.retryable,
         retry_after=failure.retry_after,
-        provider={"exception": raw},
+        stderr_tail=exception.traceback,
+        provider={"exception": {name: raw[name] for name in raw if name != "traceback"}},
     )

@@ -343,18 +343,22 @@ class Attempt:
             problem = self.agent.lacks() if self._writer.fails else None
             return [Status(message=problem, kind="notice")] if problem else []
         events = self._writer.input_requests.closing_events(self._last_answers)
-        error = self._failure(outcome) if self._termination is None else self._termination.error
+        if (raised := self._reported(outcome)) is not None:
+            self._log_failure(raised, outcome.stderr_tail)
+            problem = self.agent.lacks()
+            return [*events, *([Status(message=problem, kind="notice")] if problem else [])]
+        error = outcome.failure() if self._termination is None else self._termination.error
         if error is not None:
             self._log_failure(error, outcome.stderr_tail)
             events.append(replace(self._explained(error), stderr_tail=outcome.shown_tail))
         return events
 
-    def _failure(self, outcome: Outcome) -> Error | None:
-        """The error of an abnormal end: the exception that the agent reported, or how it ended."""
-        error, raised = outcome.failure(), self._writer.last_exception
-        if error is None or raised is None or outcome.exit_code != 1 or outcome.raised is not None:
-            return error
-        return replace(raised, exit_code=outcome.exit_code, provider=None)
+    def _reported(self, outcome: Outcome) -> Error | None:
+        """The error that the agent ended with, if its last line is that: it is in the log."""
+        error, raised = self._writer.last_error, outcome.raised
+        if error is None or self._termination is not None or outcome.exit_code != 1:
+            return None
+        return error if raised is None or raised.code == error.code else None
 
     def _log_failure(self, error: Error, stderr: str) -> None:
         """Log it on one line, with the command that shows the rest."""

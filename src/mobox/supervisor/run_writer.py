@@ -65,8 +65,8 @@ class RunWriter:
         """The input requests of all attempts of this run."""
         self.has_unread_answer = False
         """True between storing an answer and the agent's next output."""
-        self.last_exception: Error | None = None
-        """The exception that the agent reported with its last line."""
+        self.last_error: Error | None = None
+        """The error that the agent reported with its last line."""
         self._log = log
         self._run = run
         self._on_pause = on_pause
@@ -167,7 +167,7 @@ class RunWriter:
             line = item if isinstance(item, bytes) else msgspec.json.encode(item.raw)
             lines.append(RawLine(line, first, len(events)))
         if last:
-            self.last_exception = _exception_in(last)
+            self.last_error = _error_in(last)
         await self._store(events, lines)
 
     def _since_answers(self, events: Events) -> Events:
@@ -205,9 +205,8 @@ class RunWriter:
         return stored
 
 
-def _exception_in(events: Events) -> Error | None:
-    errors = (event for event in events if isinstance(event, Error))
-    return next((error for error in errors if "exception" in (error.provider or ())), None)
+def _error_in(events: Events) -> Error | None:
+    return next((event for event in events if isinstance(event, Error)), None)
 
 
 def _pieces(data: bytes) -> list[bytes]:

@@ -95,10 +95,16 @@ def emit_status(message: str, **more: Any) -> None:
 
 
 def emit_error(error: Any, **more: Any) -> None:
-    """Something failed: a message or an exception; known fields: `code`, `retryable`."""
-    code = type(error).__name__ if isinstance(error, BaseException) else None
-    message = (str(error) or code) if code else error
-    _emit("error", more, message=message if isinstance(message, str) else repr(message), code=code)
+    """Something failed: a message or an exception; known fields: `code`, `retryable`.
+
+    The exception of an SDK has the code of what its provider did, such as `rate_limited`.
+    """
+    if isinstance(error, BaseException):
+        from .uncaught import error_fields  # only now: an agent should start fast
+
+        _emit("error", more, **error_fields(error))
+    else:
+        _emit("error", more, message=error if isinstance(error, str) else repr(error))
 
 
 def emit_usage(input_tokens: int = 0, output_tokens: int = 0, **more: Any) -> None:

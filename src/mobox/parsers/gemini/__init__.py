@@ -16,6 +16,7 @@ from mobox.events import (
     Events,
     Outcome,
     Raw,
+    Retract,
     Start,
     Status,
     StepEnd,
@@ -31,7 +32,7 @@ from mobox.parsers.gemini.calls import VENDOR, OpenCalls, reason_of, used
 from mobox.parsers.gemini.content import Content
 from mobox.parsers.gemini.interactions import Interactions
 from mobox.parsers.gemini.wire import camel, camel_key
-from mobox.parsers.values import as_object, objects_in
+from mobox.parsers.values import as_object, is_exception, objects_in
 
 # Parses the stream of generate_content: answers, one after the other, in chunks.
 #
@@ -43,6 +44,7 @@ from mobox.parsers.values import as_object, objects_in
 # Rule 4: the finish reason is STOP even if functions are called: a function without a result is for
 #         the caller to run.
 # Rule 5: the first candidate is the answer; others are kept as RAW.
+# Rule 6: an answer after an exception replaces the one that it interrupted (RETRACT).
 
 
 class Chunks:
@@ -60,6 +62,7 @@ class Chunks:
         self._model: str | None = None
         self._finish: str | None = None
         self._blocked = False
+        self._broken = False  # an exception ended the stream of the current answer
         self._response: str | None = None  # the API's own id of the current answer
         self._usage: JSON = None  # the last of this answer, not emitted yet
 
@@ -82,7 +85,7 @@ class Chunks:
     def read_delta(self, chunk: wire.DeltaChunk) -> Events | None:
         """`read` for a chunk that continues the open block; `None` if it does anything else."""
         is_next = chunk.response_id is not None and chunk.response_id != self._response
-        if self._step is None or is_next:
+        if self._step is None or is_next or self._broken:
             return None
         (candidate,) = chunk.candidates
         (part,) = candidate.content.parts
@@ -101,6 +104,10 @@ class Chunks:
         unanswered = [ToolResult(id=call, status="unknown") for call in self._calls.server]
         return [*events, *unanswered, *self._done()]
 
+    def break_off(self) -> None:
+        """An exception ended the stream: if another answer follows, this one is made again."""
+        self._broken = self._step is not None
+
     # The current answer
 
     def _start(self, chunk: wire.Chunk) -> Events:
@@ -109,12 +116,15 @@ class Chunks:
 
     def _begins(self, answer: wire.Candidate, chunk: wire.Chunk) -> bool:
         if self._step is not None:
-            return chunk.response_id not in (None, self._response)
+            return self._broken or chunk.response_id not in (None, self._response)
         has_parts = answer.content is not None and any(answer.content.parts or ())
         return self._steps == 0 or (has_parts or answer.finish_reason is not None)
 
     def _begin(self, chunk: wire.Chunk) -> Events:
         before = self._leave("interrupted") if self._step is not None else []
+        if self._broken and self.content.block_ids:
+            before.append(Retract(blocks=tuple(self.content.block_ids), reason="retry"))
+        self._broken = False
         self._steps += 1
         self._response, self._model = chunk.response_id, chunk.model_version
         self._step = self._last_step = self._names.unique(self._response, "response")
@@ -293,6 +303,11 @@ class GeminiParser(EventParser):
         """Parse one line. A chunk that only continues the open block is decoded into its type."""
         events = self._feed_typed(_decode_delta, self._chunks.read_delta, line)
         return super().feed_line(line) if events is None else events
+
+    def feed(self, raw: JSON) -> Events:
+        if type(raw) is dict and is_exception(raw):
+            self._chunks.break_off()
+        return super().feed(raw)
 
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):

@@ -170,6 +170,8 @@ class Content:
         """The last block of text, to which citations belong."""
         self.texts: list[str] = []
         """The ids of this message's blocks of text, in order."""
+        self.block_ids: list[str] = []
+        """The ids of all its blocks and calls."""
         self._calls = calls
         self._scope = scope
         self._message = "message"
@@ -185,6 +187,7 @@ class Content:
     def begin(self, message: str) -> None:
         """Another message starts; the one before was ended."""
         self._message, self._blocks, self.texts, self.text = message, 0, [], None
+        self.block_ids = []
         self._cited.clear()
 
     def read(self, parts: list[dict[str, JSON]] | None) -> Events:
@@ -235,6 +238,7 @@ class Content:
     def _open(self, words: str, thought: bool) -> StreamEvent:
         name = self._next_name()
         self.block = _Block(name, thought)
+        self.block_ids.append(name)
         if thought:
             return Thinking(id=name, scope=self._scope, content=words)
         self.text = name
@@ -276,6 +280,7 @@ class Content:
 
     def _start(self, call: str | None, name: str, part: wire.Part, **more: Any) -> ToolUseStart:
         name_of_call = self._calls.begin(call, name, server=bool(more.get("server")))
+        self.block_ids.append(name_of_call)
         kind = more.pop("kind", tool_kind(name, _KINDS))
         return ToolUseStart(
             id=name_of_call,

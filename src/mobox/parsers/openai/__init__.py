@@ -103,7 +103,11 @@ class OpenAIParser(EventParser):
     def feed(self, raw: JSON) -> Events:
         if type(raw) is dict and is_exception(raw):
             return self._raised(raw, super().feed(raw))
-        return super().feed(raw)
+        events = super().feed(raw)
+        if type(raw) is dict and raw.get("type") == "tool_result":  # of a client's own loop
+            for event in events:
+                self._responses.items.calls.pop(event.id or "", None)
+        return events
 
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):

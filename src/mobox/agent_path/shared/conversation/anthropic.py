@@ -48,7 +48,7 @@ def _answer(message: Message, ids: Ids, notes: Notes) -> list[dict[str, Any]]:
         if isinstance(item, Call) and not item.server:
             name = ids.take(item.id)
             content.append(_call(item, name))
-            results.append(_result(item, name, notes))
+            results.append(result_block(item, name, notes))
         else:
             content += _block(item, ids, notes)
     if content and content[-1]["type"].endswith("thinking"):  # the API refuses it as the last
@@ -90,7 +90,8 @@ def _call(call: Call, name: str) -> Block:
     return {"type": "tool_use", "id": name, "name": tool_name(call.name), "input": call.input}
 
 
-def _result(call: Call, name: str, notes: Notes) -> Block:
+def result_block(call: Call, name: str, notes: Notes) -> Block:
+    """The block of a call's result."""
     result: Block = {"type": "tool_result", "tool_use_id": name}
     content = [_user_block(each, notes) for each in call.result()]
     if len(content) == 1 and content[0]["type"] == "text":

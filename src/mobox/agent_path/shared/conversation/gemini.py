@@ -56,7 +56,7 @@ def _answer(message: Message, ids: Ids, notes: Notes) -> list[dict[str, Any]]:
         if isinstance(item, Call) and not item.server:
             name = ids.take(item.id)
             parts.append(_call(item, name))
-            results.append(_result(item, name, notes))
+            results.append(result_part(item, name, notes))
         else:
             parts += _part(item, notes)
     if parts and all(part.get("thought") for part in parts):
@@ -105,7 +105,8 @@ def _call(call: Call, name: str) -> Part:
     return {"functionCall": about, **_signed(call)}
 
 
-def _result(call: Call, name: str, notes: Notes) -> Part:
+def result_part(call: Call, name: str, notes: Notes) -> Part:
+    """The part of a call's result."""
     about = {"id": name, "name": tool_name(call.name), "response": _response(call, notes)}
     return {"functionResponse": about}
 

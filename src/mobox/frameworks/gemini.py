@@ -1,0 +1,5 @@
+"""The client of Google in a function agent: its messages, and its streams as events."""
+
+from mobox.agent_path.shared.frameworks.gemini import Answer, Call, emit, messages
+
+__all__ = ["Answer", "Call", "emit", "messages"]
