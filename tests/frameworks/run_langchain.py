@@ -29,7 +29,7 @@ from typing_extensions import TypedDict
 
 from mobox.agent_path.shared.control import Turn
 from mobox.agent_path.shared.frameworks import langchain, loading
-from mobox.agent_path.shared.frameworks.langchain_answers import renamed, resume_values
+from mobox.agent_path.shared.frameworks.langchain_answers import Interrupts, resume_values
 from mobox.agent_path.shared.frameworks.langchain_saver import FileSaver
 from mobox.capture.callable import SdkObjects
 from mobox.capture.pipeline import Recorder
@@ -336,8 +336,76 @@ async def interrupts_with_the_same_id(_: ScriptedAnthropic) -> Any:
     event = {"params": {"interrupts": given}}
     turns = [Turn({}), Turn({"answers": [first]})]
     turns.append(Turn({"answers": [second], "earlier_answers": [first]}))
-    names = [renamed(event, turn)["params"]["interrupts"][0].id for turn in turns]
+    names = []
+    for turn in turns:
+        interrupts = Interrupts(turn)
+        assert interrupts.take(event)["params"]["interrupts"] == ()
+        names += [each.id for held in interrupts.all() for each in held["params"]["interrupts"]]
     return [names, *(resume_values(given, turn) for turn in turns)]
+
+
+async def interrupts_are_stored_before_a_person_sees_them(_: ScriptedAnthropic) -> Any:
+    class Slow(InMemorySaver):
+        async def aput_writes(self, *arguments: Any) -> None:
+            await asyncio.sleep(0.2)
+            await super().aput_writes(*arguments)
+
+    def node(state: MessagesState) -> Any:
+        return {"messages": [{"role": "assistant", "content": interrupt("Which city?")}]}
+
+    saver = Slow()
+    built = StateGraph(MessagesState).add_node("node", node).add_edge(START, "node")
+    turn = Turn({"run_id": "run1", "prompt": "Go."})
+    async for event in langchain.stream(built.compile(checkpointer=saver), turn):
+        if event["params"].get("interrupts"):
+            found = await saver.aget_tuple({"configurable": {"thread_id": "run1"}})
+            return [channel for _, channel, _ in found.pending_writes]
+    return None
+
+
+async def result_that_was_not_stored_is_in_the_history(endpoint: ScriptedAnthropic) -> Any:
+    def send(to: str) -> str:
+        """Send it."""
+        raise ConnectionError
+
+    chat = Chat(create_agent(model(endpoint), tools=[send]))
+    try:
+        await chat.send("[[send]] Go.")
+    except ConnectionError:
+        tool = {"type": "tool", "id": "c1", "name": "send", "input": {}, "output": "sent"}
+        chat.history += [
+            {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "[[send]] Go."}]},
+            {"id": "run1", "role": "assistant", "parts": [{**tool, "status": "ok"}]},
+        ]
+    await chat.send("Well?")
+    return [list(item) for item in conversation(endpoint.requests[-1])][2:]
+
+
+async def stopping_cancels_the_graph(endpoint: ScriptedAnthropic) -> Any:
+    seen, started = [], asyncio.Event()
+
+    async def send(to: str) -> str:
+        """Send it."""
+        seen.append("started")
+        started.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            seen.append("cancelled")
+            raise
+        return "sent"
+
+    graph = create_agent(model(endpoint), tools=[send])
+    cancelled, closed = Chat(graph), langchain.stream(graph, Turn({"prompt": "[[send]] Go."}))
+    task = asyncio.create_task(cancelled.send("[[send]] Go."))
+    await started.wait()
+    task.cancel()
+    await asyncio.wait([task])
+    async for event in closed:
+        if event["method"] == "tools":
+            break
+    await closed.aclose()
+    return seen
 
 
 async def old_interrupts(_: ScriptedAnthropic) -> Any:
@@ -410,6 +478,9 @@ CASES = [
     answers_to_a_lost_state_are_refused,
     message_instead_of_an_answer,
     interrupts_with_the_same_id,
+    interrupts_are_stored_before_a_person_sees_them,
+    result_that_was_not_stored_is_in_the_history,
+    stopping_cancels_the_graph,
     old_interrupts,
     saver_behaves_as_the_one_in_memory,
     unsupported_versions_are_named,

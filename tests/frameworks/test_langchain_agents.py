@@ -85,6 +85,12 @@ EXPECTED: dict[str, Any] = {
         {"i": "Lisbon"},
         {"i": False},
     ],
+    "interrupts_are_stored_before_a_person_sees_them": ["__interrupt__"],
+    "result_that_was_not_stored_is_in_the_history": [
+        ["result", "sent", "c1"],
+        ["user", "Well?", ""],
+    ],
+    "stopping_cancels_the_graph": ["started", "cancelled"] * 2,
     "old_interrupts": {
         "i": [
             {"type": "accept", "args": None},

@@ -20,12 +20,12 @@ import inspect
 import sys
 import warnings
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
 from ..control import Turn, read_turn
 from ..objects import emit_object
-from .langchain_answers import TURN, renamed, resume_values
+from .langchain_answers import TURN, Interrupts, resume_values
 from .langchain_memory import RUN, Start, find_start, messages_for, with_memory
 from .langchain_messages import messages_of
 from .loading import load
@@ -93,8 +93,12 @@ async def stream(
         start = await find_start(graph, turn)
         told = await _input(graph, turn, start, input)
         more = {} if context is None else {"context": _value(context, turn)}
-        async for event in _events(graph, told, _config(given, turn, start), more):
-            yield renamed(event, turn)
+        interrupts = Interrupts(turn)
+        async with aclosing(_events(graph, told, _config(given, turn, start), more)) as events:
+            async for event in events:
+                yield interrupts.take(event)
+        for event in interrupts.all():
+            yield event
 
 
 async def _events(graph: Any, given: Any, config: Any, more: Any) -> AsyncGenerator[Any, None]:

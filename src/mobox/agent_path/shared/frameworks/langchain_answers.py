@@ -22,7 +22,7 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
-__all__ = ["FRONTEND", "TURN", "renamed", "resume_values"]
+__all__ = ["FRONTEND", "TURN", "Interrupts", "resume_values"]
 
 FRONTEND = "frontend_tool"
 """The key of an interrupt that is a call of a tool of the page."""
@@ -57,15 +57,31 @@ def request_name(interrupt_id: str, earlier: list[Answer]) -> str:
     return f"{interrupt_id}.{len(pauses) + 1}" if pauses else interrupt_id
 
 
-def renamed(event: Any, turn: Any) -> Any:
-    """An event whose interrupts have the ids of their requests."""
-    params: Any = event.get("params") if isinstance(event, dict) else None
-    interrupts = params.get("interrupts") if isinstance(params, dict) else None
-    given = [*turn.answers, *turn.earlier_answers]
-    if not interrupts or not given:
-        return event
-    new = tuple(_renamed(interrupt, request_name(interrupt.id, given)) for interrupt in interrupts)
-    return {**event, "params": {**params, "interrupts": new}}
+class Interrupts:
+    """The interrupts of a stream, which are emitted when it has ended.
+
+    LangGraph emits an interrupt before its checkpointer has stored it. A person who answers one
+    that is not stored would be asked again.
+    """
+
+    def __init__(self, turn: Any) -> None:
+        self._given = [*turn.answers, *turn.earlier_answers]
+        self._held: list[Any] = []
+
+    def take(self, event: Any) -> Any:
+        """The event without its interrupts, which are held."""
+        params: Any = event.get("params") if isinstance(event, dict) else None
+        interrupts = params.get("interrupts") if isinstance(params, dict) else None
+        if not interrupts:
+            return event
+        named = tuple(_renamed(each, request_name(each.id, self._given)) for each in interrupts)
+        rest = {**params, "interrupts": named, "data": {}}
+        self._held.append({**event, "method": "values", "params": rest})
+        return {**event, "params": {**params, "interrupts": ()}}
+
+    def all(self) -> list[Any]:
+        """The held interrupts, as events."""
+        return self._held
 
 
 def _renamed(interrupt: Any, name: str) -> Any:

@@ -18,7 +18,7 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .langchain_messages import answer_of, messages_of
+from .langchain_messages import answer_of, messages_of, results_of
 
 __all__ = ["RUN", "Start", "find_start", "messages_for", "with_memory"]
 
@@ -113,20 +113,24 @@ async def messages_for(graph: Any, turn: Any, start: Start) -> list[Any]:
         return messages_of(turn.history, turn.parts)
     state = await graph.aget_state({"configurable": start.place})
     known = state.values.get("messages") or []
-    missing = _results(known, start.found.pending_writes or [])
     before, since = turn.history[: start.known], turn.history[start.known :]
+    missing = _results(known, start.found.pending_writes or [], before)
     return [*missing, *_answer(known, missing, before), *messages_of(since, turn.parts)]
 
 
-def _results(known: list[Any], writes: list[Any]) -> list[Any]:
-    """Results for the calls of the last answer that have none."""
+def _results(known: list[Any], writes: list[Any], history: list[Any]) -> list[Any]:
+    """Results for the calls of the last answer that have none.
+
+    One that had ended may be in the history only: its process was killed before it was stored.
+    """
     from langchain_core.messages import ToolMessage
 
     calls: dict[str, Any] = {}
     for message in known:
         calls.update({call["id"]: call for call in getattr(message, "tool_calls", None) or []})
         calls.pop(getattr(message, "tool_call_id", None) or "", None)
-    made = {each.tool_call_id: each for each in _written(writes) if isinstance(each, ToolMessage)}
+    written = [each for each in _written(writes) if isinstance(each, ToolMessage)]
+    made = {**results_of(history), **{each.tool_call_id: each for each in written}}
     is_paused = any(channel == "__interrupt__" for _, channel, _ in writes)
     text = NOT_MADE if is_paused else UNKNOWN
     return [

@@ -14,10 +14,11 @@ from typing import Any
 from ..conversation.notes import Ids, served
 from ..conversation.said import Call, File, Message, Text, Thought, conversation
 
-__all__ = ["answer_of", "messages_of"]
+__all__ = ["answer_of", "messages_of", "results_of"]
 
 Block = dict[str, Any]
 
+ENDED = ("ok", "error", "denied")
 PDF = "application/pdf"
 KINDS = {"image": "image", "audio": "audio", "video": "video"}
 
@@ -35,6 +36,13 @@ def messages_of(history: list[dict[str, Any]], prompt: list[dict[str, Any]]) -> 
     return written
 
 
+def results_of(history: list[dict[str, Any]]) -> dict[str, Any]:
+    """The ToolMessages of the calls in the last answer that have a result, by the call."""
+    said = conversation(history[-1:], [])
+    calls = [call for message in said for call in message.calls if call.status in ENDED]
+    return {call.id: _result(call, call.id) for call in calls}
+
+
 def answer_of(history: list[dict[str, Any]]) -> str:
     """The text with which the last message ends, if that is an answer."""
     said = conversation(history, [])[-1:]
@@ -44,18 +52,22 @@ def answer_of(history: list[dict[str, Any]]) -> str:
 
 
 def _answer(message: Message, ids: Ids) -> list[Any]:
-    from langchain_core.messages import AIMessage, ToolMessage
+    from langchain_core.messages import AIMessage
 
     calls, results = [], []
     for call in message.calls:
         name = ids.take(call.id)
         calls.append({"type": "tool_call", "id": name, "name": call.name, "args": call.input})
-        status = "error" if call.failed else "success"
-        content = _content(call.result())
-        result = ToolMessage(content=content, tool_call_id=name, name=call.name, status=status)
-        results.append(result)
+        results.append(_result(call, name))
     words = [item for item in message.items if item not in message.calls]
     return [AIMessage(content=_content(words), tool_calls=calls), *results]
+
+
+def _result(call: Call, name: str) -> Any:
+    from langchain_core.messages import ToolMessage
+
+    content, status = _content(call.result()), "error" if call.failed else "success"
+    return ToolMessage(content=content, tool_call_id=name, name=call.name, status=status)
 
 
 def _content(items: Any) -> str | list[Block]:
