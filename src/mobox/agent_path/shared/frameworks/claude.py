@@ -105,7 +105,7 @@ class _Execution:
         """The messages of the turn, with the results that an earlier process has left to it."""
         journal, resumed = self._begin()
         late = await late_results(self._turn, self._options, journal)
-        if late.results:
+        if late.results and self._turn.kind == "answers":  # else they are an earlier run's calls
             yield self._late_message(late)
         person = Person(self._sdk, self._turn, journal, self._options.can_use_tool)
         options = self._with_person(person, resumed)
@@ -131,7 +131,7 @@ class _Execution:
         resumed = self._sessions.options(found) if found is not None else None
         if found is None or resumed is None:
             return Journal(self._memory, self._sessions, Record(turn.run_id)), {}
-        if len(resumed) == 1:
+        if "fork_session" not in resumed:
             self._sessions.belongs_to(found.session, turn.run_id)
         record = replace(found, run=turn.run_id, is_whole=False)
         return Journal(self._memory, self._sessions, record), resumed
@@ -154,6 +154,7 @@ class _Execution:
             include_partial_messages=True,
             forward_subagent_text=True,
             continue_conversation=False,
+            session_id=None,
             **{"resume": None, "fork_session": False, "resume_session_at": None, **resumed},
         )
 

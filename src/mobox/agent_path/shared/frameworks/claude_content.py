@@ -1,4 +1,4 @@
-"""What the model is told: the prompt with its files, results of calls, the history if it is new.
+"""The content of the model's input: the prompt and its files, results of calls, a lost history.
 
 The program takes a user's message as content blocks of Anthropic's Messages API.
 """
@@ -43,16 +43,16 @@ def prompt_of(turn: Any) -> list[Block]:
 
 def history_of(turn: Any) -> list[Block]:
     """The history for a session that has none: its words, its calls and results, its files."""
-    told = _rendered(turn.history, [])
-    if not told:
+    messages = _rendered(turn.history, [])
+    if not messages:
         return []
     blocks = [text(EARLIER)]
-    for message in told:
-        blocks += [_told(WHO[message["role"]], block) for block in message["content"]]
+    for message in messages:
+        blocks += [_as_said(WHO[message["role"]], block) for block in message["content"]]
     return [*blocks, text(NOW)]
 
 
-def _told(who: str, block: Block) -> Block:
+def _as_said(who: str, block: Block) -> Block:
     """A block of the history as the user's message can have it."""
     if block["type"] == "text":
         return text(f"{who}: {block['text']}")

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from ..conversation.said import NO_OUTPUT
 from .claude_content import Block, result, text
 from .claude_memory import Journal, Record, Sessions
-from .claude_people import DENIED, PAGE, QUESTIONS, approval, page_result, question, spoken
+from .claude_people import DENIED, PAGE, QUESTIONS, answer_text, approval, page_result, question
 
 __all__ = ["AGAIN", "Late", "deferred_session", "late_results"]
 
@@ -73,10 +73,10 @@ async def _result(call: str, about: Any, turn: Any, options: Any, journal: Journ
     if about["name"] == QUESTIONS:
         return _answers(call, about["input"], turn)
     if about["name"].startswith(PAGE):
-        return _told(call, turn.answer(page_result(call)))
+        return _answered(call, turn.answer(page_result(call)))
     answer = turn.answer(approval(call))
     if answer is None or answer["decision"] not in ("approved", "edited"):
-        return _told(call, answer)
+        return _answered(call, answer)
     server = _server(about["name"], options)
     if server is None:
         return result(call, AGAIN, True)
@@ -85,12 +85,12 @@ async def _result(call: str, about: Any, turn: Any, options: Any, journal: Journ
     return await _made(call, server, about["name"].split("__", 2)[2], arguments)
 
 
-def _told(call: str, answer: dict[str, Any] | None) -> Block:
+def _answered(call: str, answer: dict[str, Any] | None) -> Block:
     """The result that a person or the page gave, or why there is none."""
     if answer is None:
         return result(call, NOT_MADE, True)
     if answer["decision"] == "answered":
-        return result(call, spoken(answer["value"]))
+        return result(call, answer_text(answer["value"]))
     return result(call, answer.get("reason") or DENIED, True)
 
 
@@ -99,8 +99,8 @@ def _answers(call: str, asked: Any, turn: Any) -> Block:
     for number, each in enumerate(asked.get("questions") or []):
         answer = turn.answer(question(call, number))
         if answer is None or answer["decision"] != "answered":
-            return _told(call, answer)
-        lines.append(f"{each.get('question')} {spoken(answer['value'])}")
+            return _answered(call, answer)
+        lines.append(f"{each.get('question')} {answer_text(answer['value'])}")
     return result(call, "The user has answered:\n" + "\n".join(lines))
 
 

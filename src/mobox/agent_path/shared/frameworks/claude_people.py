@@ -1,10 +1,10 @@
 """Asks a person on behalf of the Claude Agent SDK: approvals, questions, and the page's tools.
 
-Rule 1: a request is asked after its call was emitted, and waits in the SDK's callback. Its id is
-        made of the call's, so that another process finds the answer.
+Rule 1: a request is asked after its call was emitted and stored, and waits in the SDK's callback.
+        Its id is made of the call's, so that another process finds the answer.
 Rule 2: the program asks for one call after the other. Further calls of the same tool in the same
-        message are asked at once with the first, and their answers kept until the program asks;
-        only for tools of MCP servers, whose rules do not depend on the input.
+        message are asked with the first, and their answers kept until the program asks; only for
+        tools of MCP servers, whose rules do not depend on the input.
 Rule 3: the journal knows a call as asked until just before it is let through.
 """
 
@@ -12,23 +12,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-from .. import control, emitter
-from .claude_memory import Journal, calls_of
+from .claude_asking import Answer, Asking, Request
+from .claude_calls import Call, Calls
+from .claude_memory import Journal
 
-__all__ = ["PAGE", "Calls", "Person", "approval", "page_result", "question", "spoken"]
+__all__ = ["PAGE", "Person", "answer_text", "approval", "page_result", "question"]
 
 PAGE = "mcp__page__"
 """The name that the program puts before the page's tools."""
 QUESTIONS = "AskUserQuestion"
-MOST_SECONDS = 5.0
-"""How long a call that is asked about may take to be emitted."""
 DECISIONS = ("approve", "edit", "reject", "respond")
 DENIED = "The user denied this call."
 STOPPED = "The user stopped the run."
+FAILED = "The page could not run this call."
 
 
 def approval(call: str) -> str:
@@ -46,169 +44,93 @@ def page_result(call: str) -> str:
     return f"result_of_{call}"
 
 
-class Call(NamedTuple):
-    """A call of a tool."""
-
-    id: str
-    name: str
-    input: Any
-    message: str | None
-    scope: tuple[str, ...]
-
-
-class Calls:
-    """The calls that were emitted."""
-
-    def __init__(self) -> None:
-        self._calls: dict[str, Call] = {}
-        self._taken: set[str] = set()
-        self._changed = asyncio.Condition()
-
-    async def see(self, message: Any) -> list[Call]:
-        """A message was emitted: its calls."""
-        parent = getattr(message, "parent_tool_use_id", None)
-        scope = () if parent is None else (*self._scope(parent), parent)
-        of = getattr(message, "message_id", None)
-        found = [
-            Call(name, call["name"], call["input"], of, scope)
-            for name, call in calls_of(message).items()
-        ]
-        async with self._changed:
-            self._calls.update({call.id: call for call in found})
-            self._changed.notify_all()
-        return found
-
-    async def find(self, call_id: str) -> Call:
-        """A call by its id, once it was emitted."""
-        await self._until(lambda: call_id in self._calls)
-        return self._calls.get(call_id) or Call(call_id, "", {}, None, ())
-
-    async def take(self, name: str, arguments: Any) -> Call:
-        """The first call of a tool with this input that was not taken before."""
-
-        def fits() -> Call | None:
-            fit = (c for c in self._calls.values() if c.name == name and c.input == arguments)
-            return next((call for call in fit if call.id not in self._taken), None)
-
-        await self._until(lambda: fits() is not None)
-        call = fits() or Call("", name, arguments, None, ())
-        self._taken.add(call.id)
-        return call
-
-    def like(self, call: Call) -> list[Call]:
-        """The calls of the same tool in the same message."""
-        return [each for each in self._calls.values() if _is_like(each, call)]
-
-    def _scope(self, call_id: str) -> tuple[str, ...]:
-        return self._calls[call_id].scope if call_id in self._calls else ()
-
-    async def _until(self, happens: Callable[[], bool]) -> None:
-        async def wait() -> None:
-            async with self._changed:
-                await self._changed.wait_for(happens)
-
-        try:
-            await asyncio.wait_for(wait(), MOST_SECONDS)
-        except asyncio.TimeoutError:
-            return
-
-
-def _is_like(one: Call, other: Call) -> bool:
-    same = (one.name, one.message) == (other.name, other.message)
-    return same and one.message is not None and one.name.startswith("mcp__")
+def answer_text(value: Any) -> str:
+    """An answer as words: several of a list's options are joined."""
+    if isinstance(value, list):
+        return ", ".join(answer_text(each) for each in value)
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 class Person:
-    """Who is asked in one turn."""
+    """Who is asked in one turn; `own` is the `can_use_tool` of the options."""
 
     def __init__(self, sdk: Any, turn: Any, journal: Journal, own: Any = None) -> None:
-        self._sdk, self._turn, self._journal = sdk, turn, journal
-        self._own = own
-        self._asked: dict[str, asyncio.Task[dict[str, Any]]] = {}
-        self._waiting = 0
-        self.calls = Calls()
+        self._sdk, self._own, self._journal = sdk, own, journal
+        self._asking = Asking(turn, journal)
+        self._approvals: dict[str, asyncio.Task[Answer]] = {}
+        self._calls = Calls()
 
     @property
     def is_waited_for(self) -> bool:
         """Whether something waits for an answer."""
-        return self._waiting > 0
+        return self._asking.is_waiting
 
     async def see(self, message: Any) -> None:
-        """A message was emitted: ask about its calls that are like one that is asked about."""
-        for call in await self.calls.see(message):
-            if any(each.id in self._asked for each in self.calls.like(call)):
-                self._approval(call)
+        """A message was emitted."""
+        await self._calls.see(message)
 
     def leave(self) -> None:
         """The process ends: wait for nobody."""
-        for task in self._asked.values():
+        for task in self._approvals.values():
             task.cancel()
 
     # Approvals
 
     async def may_use(self, name: str, arguments: dict[str, Any], context: Any) -> Any:
         """The SDK's `can_use_tool`."""
-        if self._own is not None:
-            decided = await self._own(name, arguments, context)
-            if decided is not None:
-                return decided
-        call = (await self.calls.find(context.tool_use_id))._replace(name=name, input=arguments)
+        decided = await self._own(name, arguments, context) if self._own is not None else None
+        if decided is not None:
+            return decided
         if name == QUESTIONS:
-            return await self._questions(call)
-        answer = await self._answer(call)
-        if answer["decision"] in ("approved", "edited"):
-            self._journal.let(call.id)
-            edited = answer["decision"] == "edited" and isinstance(answer["value"], dict)
-            return self._sdk.PermissionResultAllow(
-                updated_input=answer["value"] if edited else arguments
-            )
-        return self._denied(answer)
+            return await self._questions(context.tool_use_id, arguments)
+        answer = self._asking.known(approval(context.tool_use_id))
+        if answer is None:
+            answer = await self._approval(await self._calls.find(context.tool_use_id, name))
+        if answer["decision"] not in ("approved", "edited"):
+            return self._denied(answer)
+        self._journal.let(context.tool_use_id)
+        is_edited = answer["decision"] == "edited" and isinstance(answer["value"], dict)
+        given = answer["value"] if is_edited else arguments
+        return self._sdk.PermissionResultAllow(updated_input=given)
 
-    async def _answer(self, call: Call) -> dict[str, Any]:
-        if self._own is None:
-            for other in self.calls.like(call):
-                self._approval(other)
-        return await self._approval(call)
+    async def _approval(self, call: Call) -> Answer:
+        if call.id not in self._approvals:
+            alike = [call] if self._own is not None else await self._calls.like(call)
+            new = [each for each in alike if each.id not in self._approvals]
+            group = asyncio.ensure_future(self._ask_to_approve(new))
+            for number, each in enumerate(new):
+                self._approvals[each.id] = asyncio.ensure_future(_one_of(group, number))
+        return await self._approvals[call.id]
 
-    def _approval(self, call: Call) -> asyncio.Task[dict[str, Any]]:
-        if call.id not in self._asked:
-            self._asked[call.id] = asyncio.ensure_future(self._ask_to_approve(call))
-        return self._asked[call.id]
+    async def _ask_to_approve(self, calls: list[Call]) -> list[Any]:
+        for call in calls:
+            if not call.scope:  # a subagent's call cannot be resumed
+                await self._journal.ask(call.id)
+        return self._asking.ask(*(_to_approve(call) for call in calls))
 
-    async def _ask_to_approve(self, call: Call) -> Any:
-        if not call.scope:  # a subagent's call cannot be resumed
-            await self._journal.ask(call.id)
-        about = {"tool_call_id": call.id, "allowed": list(DECISIONS), **_scope(call)}
-        return await self.ask(approval(call.id), f"Allow {call.name}?", "approval", **about)
-
-    def _denied(self, answer: dict[str, Any]) -> Any:
+    def _denied(self, answer: Answer) -> Any:
         if answer["decision"] == "answered":  # the person's words instead of the tool's
-            return self._sdk.PermissionResultDeny(message=spoken(answer["value"]))
-        is_stop = answer["decision"] == "cancelled" and self._is_stopping()
+            return self._sdk.PermissionResultDeny(message=answer_text(answer["value"]))
+        is_stop = answer["decision"] == "cancelled" and self._asking.is_stopping
         message = STOPPED if is_stop else answer.get("reason") or DENIED
         return self._sdk.PermissionResultDeny(message=message, interrupt=is_stop)
 
     # Questions
 
-    async def _questions(self, call: Call) -> Any:
-        questions = call.input.get("questions") or []
-        await self._journal.ask(call.id)
-        asked = [self._question(call, number, each) for number, each in enumerate(questions)]
-        answers = await asyncio.gather(*asked)
+    async def _questions(self, call_id: str, arguments: dict[str, Any]) -> Any:
+        call = await self._calls.find(call_id, QUESTIONS)
+        questions = arguments.get("questions") or []
+        if not call.scope:
+            await self._journal.ask(call.id)
+        requests = [_to_answer(call, number, each) for number, each in enumerate(questions)]
+        answers = await asyncio.gather(*self._asking.ask(*requests))
         refused = [each for each in answers if each["decision"] != "answered"]
         if refused:
             return self._denied(refused[0])
         self._journal.let(call.id)
-        told = {
-            each["question"]: spoken(answer["value"]) for each, answer in zip(questions, answers)
-        }
-        return self._sdk.PermissionResultAllow(updated_input={**call.input, "answers": told})
-
-    async def _question(self, call: Call, number: int, each: dict[str, Any]) -> dict[str, Any]:
-        labels = [option.get("label") for option in each.get("options") or []]
-        name, asked = question(call.id, number), str(each.get("question") or "")
-        answer: dict[str, Any] = await self.ask(name, asked, options=labels, **_scope(call))
-        return answer
+        pairs = zip([each["question"] for each in questions], answers)
+        texts = {name: answer_text(answer["value"]) for name, answer in pairs}
+        return self._sdk.PermissionResultAllow(updated_input={**arguments, "answers": texts})
 
     # The page's tools
 
@@ -217,72 +139,37 @@ class Person:
         name = str(tool.get("name"))
 
         async def call_page(arguments: dict[str, Any]) -> dict[str, Any]:
-            call = await self.calls.take(PAGE + name, arguments)
-            request = page_result(call.id)
-            await self._journal.ask(call.id)
-            answer = await self.ask(request, None, kind="tool", tool_call_id=call.id)
-            ran = answer["decision"] == "answered"
-            said = spoken(answer["value"]) if ran else answer.get("reason") or "It failed."
-            return {"content": [{"type": "text", "text": said}], "is_error": not ran}
+            return await self._call_page(await self._calls.take(PAGE + name, arguments))
 
         schema = tool.get("parameters") or {"type": "object", "properties": {}}
         return self._sdk.tool(name, str(tool.get("description") or name), schema)(call_page)
 
-    # Asking
+    async def _call_page(self, call: Call) -> dict[str, Any]:
+        if not call.scope:
+            await self._journal.ask(call.id)
+        about = {"tool_call_id": call.id, **_scope(call)}
+        (waiting,) = self._asking.ask(Request(page_result(call.id), "tool", None, about))
+        answer = await waiting
+        has_run = answer["decision"] == "answered"
+        words = answer_text(answer["value"]) if has_run else answer.get("reason") or FAILED
+        return {"content": [{"type": "text", "text": words}], "is_error": not has_run}
 
-    async def ask(self, request: str, prompt: Any, kind: str = "question", **more: Any) -> Any:
-        """Ask and wait for the answer: `decision`, `value`, `reason`."""
-        self._waiting += 1
-        try:
-            answer = await self._asked_of(request, prompt, kind, more)
-        except asyncio.CancelledError:
-            if not self._is_stopping():
-                raise
-            answer = {}
-        finally:
-            self._waiting -= not self._is_stopping()
-        if self._is_stopping():  # it waits on in the next process, which gets the answer
-            self._journal.freeze()
-            return dict(control.CANCELLED)
-        return answer
 
-    async def _asked_of(self, request: str, prompt: Any, kind: str, more: dict[str, Any]) -> Any:
-        if hasattr(self._turn, "ask"):  # of a function agent
-            return _plain(await self._turn.ask(prompt, kind, id=request, **more))
-        return await _in_thread(lambda: emitter.ask(prompt, kind, id=request, **more))
+async def _one_of(group: asyncio.Task[list[Any]], number: int) -> Answer:
+    answer: Answer = await (await asyncio.shield(group))[number]
+    return answer
 
-    def _is_stopping(self) -> bool:
-        return bool(getattr(self._turn, "stopping", False) or control.stopping())
+
+def _to_approve(call: Call) -> Request:
+    about = {"tool_call_id": call.id, "allowed": list(DECISIONS), **_scope(call)}
+    return Request(approval(call.id), "approval", f"Allow {call.name}?", about)
+
+
+def _to_answer(call: Call, number: int, asked: dict[str, Any]) -> Request:
+    labels = [option.get("label") for option in asked.get("options") or []]
+    about = {"options": labels, **_scope(call)}
+    return Request(question(call.id, number), "question", str(asked.get("question") or ""), about)
 
 
 def _scope(call: Call) -> dict[str, Any]:
     return {"scope": list(call.scope)} if call.scope else {}
-
-
-def _plain(answer: Any) -> dict[str, Any]:
-    return {name: getattr(answer, name) for name in ("decision", "value", "reason")}
-
-
-def spoken(value: Any) -> str:
-    """An answer as words: several of a list's options are joined."""
-    if isinstance(value, list):
-        return ", ".join(spoken(each) for each in value)
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-async def _in_thread(function: Callable[[], Any]) -> Any:
-    """Call it in a thread of its own: those of a pool are few, and block the end of the process."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Any] = loop.create_future()
-
-    def finish(value: Any) -> None:
-        if not done.done():
-            done.set_result(value)
-
-    def work() -> None:
-        value = function()
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(finish, value)
-
-    threading.Thread(target=work, name="mobox-ask", daemon=True).start()
-    return await done
