@@ -35,7 +35,7 @@ unexport PYTHONDONTWRITEBYTECODE
 CLIENTS_READY := $(CLIENTS)/node_modules/.package-lock.json
 WEB_READY := $(WEB)/node_modules/.package-lock.json
 
-.PHONY: help run web test check format golden bench chaos fuzz screenshots lock clean ready packages
+.PHONY: help run web test full check format golden bench chaos fuzz screenshots lock clean ready packages
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -52,12 +52,18 @@ web: $(WEB_READY)  ## build the page into src/mobox/server/web; only needed afte
 # Mostly downloads, so it is faster in parallel: `make --jobs ready`.
 ready: $(VENV)/.dev $(FRAMEWORKS_VENV)/.mobox $(CLIENTS_READY) $(WEB_READY) packages
 
-test: ready $(FULLY_COVERED)  ## run all tests and measure coverage
+# Each of these starts servers and real frameworks, some of them killed on purpose: too slow for every change.
+FULL_ONLY := $(addprefix tests/frameworks/,test_matrix.py test_clients.py test_claude_helper.py test_claude_docs.py test_langchain_agents.py test_langchain_docs.py)
+
+test: ready $(FULLY_COVERED)  ## run all tests but the slowest, and measure coverage
 	cd $(WEB) && npm test
-	$(PYTEST) --junitxml=.reports/junit.xml --ignore=tests/web --ignore=tests/guides --cov --cov-report=
+	$(PYTEST) --junitxml=.reports/junit.xml --ignore=tests/web --ignore=tests/guides $(addprefix --ignore=,$(FULL_ONLY)) --cov --cov-report=
 	$(PYTEST) --junitxml=.reports/junit-web.xml tests/web tests/guides
 	$(BIN)/coverage report
 	$(BIN)/coverage report --fail-under=100 --include=$$(echo $(FULLY_COVERED) | tr ' ' ,)
+
+full: test  ## run all tests, also every framework with every scenario
+	$(PYTEST) $(FULL_ONLY)
 
 check: $(VENV)/.dev $(WEB_READY)  ## check lint rules, formatting, types and import rules
 	$(BIN)/ruff check && $(BIN)/ruff format --check
