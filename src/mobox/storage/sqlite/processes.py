@@ -23,7 +23,7 @@ class ProcessFiles:
         self._file = self._folder / name
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            self._lock = os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600)
+            self._lock: int | None = os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
         except OSError as error:
             raise StorageError(f"cannot lock {self._file}: {error.strerror}") from error
@@ -49,7 +49,10 @@ class ProcessFiles:
 
     def close(self) -> None:
         """Release the lock, and delete its file; the folder too, if it is empty."""
+        if self._lock is None:
+            return
         self.forget(self._file.name)
         os.close(self._lock)
+        self._lock = None
         with suppress(OSError):
             self._folder.rmdir()
