@@ -588,3 +588,12 @@ def test_a_run_that_ended_has_nothing_open(log: list[LogEntry]) -> None:
 
 def test_result_without_usage_makes_no_usage_part() -> None:
     assert not any(isinstance(part, UsagePart) for part in untimed(Result(text="The answer.")))
+
+
+def test_end_of_a_text_with_the_id_of_status_lines_ends_the_lines() -> None:
+    transcript = Transcript()
+    transcript.add(Status(message="Looking"), 1)
+    transcript.add(TextEnd(id="processing_1"), 2)
+    (lines,) = transcript.message("m").parts
+    assert isinstance(lines, ProcessingPart)
+    assert lines.ended
