@@ -161,10 +161,12 @@ async def test_a_run_that_somebody_reads_or_nobody_has_left_is_not_interrupted(
         await finished(stage, first)
 
 
+@pytest.mark.parametrize("max_runs", [1, 2])
 async def test_the_same_message_joins_its_run_whatever_its_key(
-    tmp_path: Path, url: str, worker: Agent
+    tmp_path: Path, url: str, worker: Agent, max_runs: int
 ) -> None:
-    async with staged(tmp_path, worker, url=url, limits=AT_ONCE) as stage:
+    limits = replace(AT_ONCE, max_runs=max_runs)
+    async with staged(tmp_path, worker, url=url, limits=limits) as stage:
         first = await begun(stage)
         again = replace(submit("wait", key="another"), when_running="interrupt")
         joined = await stage.supervisor.begin("ann", again)
@@ -172,10 +174,12 @@ async def test_the_same_message_joins_its_run_whatever_its_key(
         await finished(stage, first)
 
 
+@pytest.mark.parametrize("max_runs", [1, 2])
 async def test_a_message_that_cannot_be_stored_stops_nothing(
-    tmp_path: Path, url: str, worker: Agent
+    tmp_path: Path, url: str, worker: Agent, max_runs: int
 ) -> None:
-    async with staged(tmp_path, worker, url=url, limits=AT_ONCE) as stage:
+    limits = replace(AT_ONCE, max_runs=max_runs)
+    async with staged(tmp_path, worker, url=url, limits=limits) as stage:
         first = await begun(stage)
         with pytest.raises(InvalidRequest):
             await stage.begin(replace(submit("other words"), when_running="interrupt"))
