@@ -32,6 +32,7 @@ _SAFE: Final = {
     "cache-control": "private, max-age=86400, immutable",
     "vary": "authorization, cookie",
 }
+_FOR_ANY_PAGE: Final = {"cross-origin-resource-policy": "cross-origin"}
 
 
 class FileView(Struct, rename="camel", kw_only=True):
@@ -101,11 +102,13 @@ async def download_file(request: Request, services: Services) -> ASGIApp:
     headers = _headers(file, is_signed=SIGNATURE in request.query_params)
     if headers["etag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    part = _requested(request, file)
+    status, part = 200, _requested(request, file)
     if part is None:
+        part = _Bytes(0, file.size)
+    elif part.start >= part.end:
         return Response(status_code=416, headers={"content-range": f"bytes */{file.size}"})
-    status = 200 if part == (0, file.size) else 206
-    if status == 206:
+    else:  # also for the whole file: Safari plays nothing that ignores its ranges
+        status = 206
         headers["content-range"] = f"bytes {part.start}-{part.end - 1}/{file.size}"
     headers["content-length"] = str(part.end - part.start)
     if request.method == "HEAD":
@@ -123,14 +126,14 @@ def _headers(file: StoredFile, *, is_signed: bool) -> dict[str, str]:
     content_type, is_inline = served_as(file.media_type)
     name = quote(file.name or file.id, safe="")
     shown = "inline" if is_inline else "attachment"
-    return {
+    headers = {
         **_SAFE,
         "content-type": content_type,
         "content-disposition": f"{shown}; filename*=UTF-8''{name}",
         "etag": f'"{file.id}"',
-        # A signature is a permission for whoever has it; else only for pages of this server.
-        "cross-origin-resource-policy": "cross-origin" if is_signed else "same-origin",
     }
+    # A signature is a permission for whoever has it; else the guard knows which pages may show it.
+    return {**headers, **(_FOR_ANY_PAGE if is_signed else {})}
 
 
 class _Bytes(NamedTuple):
@@ -139,16 +142,13 @@ class _Bytes(NamedTuple):
 
 
 def _requested(request: Request, file: StoredFile) -> _Bytes | None:
-    """The bytes that are requested: one range, or all; `None` if the file has none of them."""
-    whole = _Bytes(0, file.size)
+    """The requested range, which is empty if the file has none of it; `None` without a range."""
     match = _RANGE.fullmatch(request.headers.get("range", ""))
     if match is None or request.headers.get("if-range", f'"{file.id}"') != f'"{file.id}"':
-        return whole
+        return None
     first, last, length = match.groups()
     if length is not None:
-        start, end = max(0, file.size - int(length)), file.size
-    elif last and int(last) < int(first):
-        return whole  # not a range: to be ignored
-    else:
-        start, end = int(first), min(file.size, int(last) + 1 if last else file.size)
-    return _Bytes(start, end) if start < end else None
+        return _Bytes(max(0, file.size - int(length)), file.size)
+    if last and int(last) < int(first):
+        return None  # not a range: to be ignored
+    return _Bytes(int(first), min(file.size, int(last) + 1 if last else file.size))
