@@ -74,6 +74,15 @@ async def test_a_body_is_uploaded_as_it_is(tmp_path: Path) -> None:
     assert disposition == "inline; filename*=UTF-8''Z%C3%BCrich%20%221%22.png"
 
 
+async def test_the_same_bytes_keep_the_name_of_their_upload(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (_, client):
+        first = await upload(client)
+        again = await client.post("/api/files", params={"name": "copy.png"}, content=PNG)
+        unnamed = await client.post("/api/files", content=PNG)
+    assert again.json() == {**first, "filename": "copy.png"}
+    assert unnamed.json() == first
+
+
 @pytest.mark.parametrize(
     ("declared", "data", "stored", "sent"),
     [

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp
@@ -21,7 +22,7 @@ from mobox.server.auth.principal import owner_of
 from mobox.server.files.links import SIGNATURE, Links, links_for
 from mobox.server.files.multipart import FORM, MultipartFile, boundary_of
 from mobox.server.services import Services, json_response
-from mobox.storage.files import StoredFile
+from mobox.storage.files import StoredFile, clean_name
 from mobox.storage.media_types import served_as
 
 _RANGE: Final = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))")
@@ -67,7 +68,8 @@ async def upload_file(request: Request, services: Services) -> Response:
     owner, files = owner_of(request), services.storage.files
     upload = await _upload_of(request)
     stored = await files.add(owner, *upload)
-    return json_response(FileView.of(stored, await links_for(request, files)), 201)
+    named = replace(stored, name=clean_name(upload.name) or stored.name)  # not as it was before
+    return json_response(FileView.of(named, await links_for(request, files)), 201)
 
 
 async def _upload_of(request: Request) -> _Upload:
