@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -144,6 +144,21 @@ async def test_a_server_that_shuts_down_does_not_count_as_left(tmp_path: Path) -
                         await task
             # The first has left too: now it may be interrupted.
             assert (await post(here, "drained")).status_code == 200
+
+
+async def test_a_server_that_was_killed_has_no_readers(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    reader, other = Reader("read"), Reader("read")
+    async with AsyncExitStack() as stack:
+        one, killed = (stack.enter_context(live_server(data)) for _ in range(2))
+        here = await stack.enter_async_context(http_client(one))
+        there = await stack.enter_async_context(http_client(killed))
+        async with reading(here, reader):
+            other.run_id = reader.run_id
+            await stack.enter_async_context(reading(there, other))
+        assert (await post(here, "read")).status_code == 409
+        killed.kill()
+        assert (await post(here, "read")).status_code == 200
 
 
 # Other protocols
