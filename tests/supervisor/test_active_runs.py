@@ -144,6 +144,21 @@ async def test_a_client_may_leave_just_after_it_has_sent_the_next_message(
         assert text_of(await stage.until_it_ends(await sending)) == "done: second"
 
 
+async def test_a_run_that_ends_by_itself_meanwhile_is_not_in_the_way(
+    tmp_path: Path, url: str, worker: Agent
+) -> None:
+    limits = replace(QUIET, grace=60)
+    async with staged(tmp_path, worker, url=url, limits=limits) as stage:
+        first = await begun(stage)
+        await stage.store.set_reader(first.id, "reading")
+        sending = asyncio.create_task(stage.begin(second()))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not sending.done()
+        await finished(stage, first)
+        assert text_of(await stage.until_it_ends(await sending)) == "done: second"
+
+
 @pytest.mark.parametrize("here", ["left", "reading", None])
 async def test_a_run_that_somebody_reads_or_nobody_has_left_is_not_interrupted(
     tmp_path: Path, url: str, worker: Agent, here: str | None
