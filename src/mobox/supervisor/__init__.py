@@ -219,7 +219,11 @@ class Supervisor:
             return await self._begin_in_slot(owner, request, agent, key)
         except TooManyRuns:  # the slot may be that of the run which this message replaces
             active = active_of(await self._runs(owner, request.chat_id))
-            if active is None or not await self._clears(owner, request, active.id):
+            if active is None:
+                raise
+            if joined := await self._joined(owner, request, active.id):
+                return joined
+            if not await self._clears(owner, request, active.id):
                 raise
         return await self._begin_in_slot(owner, request, agent, key)
 
@@ -259,11 +263,16 @@ class Supervisor:
                 return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
             except RunActive as active:
                 run_id = RunId(active.run_id)
-                if joined := await self._active.answering(owner, request, run_id):
-                    return BegunTurn(run=joined, created=False)
+                if joined := await self._joined(owner, request, run_id):
+                    return joined
                 if not await self._clears(owner, request, run_id):
                     raise
         return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
+
+    async def _joined(self, owner: str, request: Request, run_id: RunId) -> BegunTurn | None:
+        """The turn of the run, if it answers this very message; raises for an invalid one."""
+        run = await self._active.answering(owner, request, run_id)
+        return None if run is None else BegunTurn(run=run, created=False)
 
     async def _clears(self, owner: str, request: Request, run_id: RunId) -> bool:
         return await self._active.clear(owner, run_id, request.when_running)

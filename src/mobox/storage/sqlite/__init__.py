@@ -206,9 +206,9 @@ class SqliteStorage(Following):
         return await self._readers.snapshot(reads.expired_runs, self._settings.clock())
 
     async def _expire_dead(self) -> None:
-        """Expire the leases of processes that have died, which nobody renews any more."""
-        owners = await self._readers.query(reads.lease_owners)
-        for name in owners - {self._holder}:
+        """Expire the leases of processes that have died, and forget their readers."""
+        processes = await self._readers.query(reads.active_processes)
+        for name in processes - {self._holder}:
             if await self.is_running(name) is False:
                 await self._expire_process(name)
                 await asyncio.to_thread(self._processes.forget, name)
