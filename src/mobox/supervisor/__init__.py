@@ -142,7 +142,7 @@ class Supervisor:
     # Requests
 
     async def stderr_of(self, owner: str, run_id: RunId) -> dict[int, str]:
-        """The stderr of a run's ended attempts, by attempt number."""
+        """The stderr of a run's attempts so far, by attempt number."""
         run = await self._storage.run(owner, run_id)
         return await asyncio.to_thread(self._stderr.read, run)
 
