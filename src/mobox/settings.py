@@ -312,13 +312,13 @@ class Settings(Struct, frozen=True, kw_only=True):
         ),
     ] = "auto"
     error_details: Annotated[
-        str,
+        Literal["full", "brief"] | None,
         Setting(
             "what readers see of errors: full, or brief (a sentence) (default with keys or in an"
             " app: brief, else full)",
             _one_of("full", "brief"),
         ),
-    ] = ""
+    ] = None
     hold: Annotated[
         float, Setting("seconds that a waiting agent's process is kept alive", _seconds)
     ] = 600
@@ -408,7 +408,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     @property
     def shows_error_details(self) -> bool:
         """Whether readers see the words of errors, and not only the sentence of the code."""
-        return self.is_local if not self.error_details else self.error_details == "full"
+        return self.is_local if self.error_details is None else self.error_details == "full"
 
     @property
     def executes(self) -> bool:

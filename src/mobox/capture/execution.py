@@ -8,6 +8,7 @@ from typing import Final, Protocol, Self
 
 from msgspec import Struct
 
+from mobox.agent_path.shared.failure_codes import class_code, is_retryable
 from mobox.agent_path.shared.redaction import without_secrets
 from mobox.events import Error
 from mobox.events.printable import on_one_line
@@ -43,9 +44,11 @@ class Outcome(Struct, frozen=True, kw_only=True):
         if self.raised is not None:
             return self.raised
         why = last_words(self.stderr_tail)
+        code = code_in(self.stderr_tail) if self.exit_code == 1 else None
         return Error(
             message=f"The agent {self._how()}: {why}" if why else f"The agent {self._how()}.",
-            code="crashed",
+            code=code or "crashed",
+            retryable=is_retryable(code),
             exit_code=self.exit_code,
             signal=self.signal,
             stderr_tail=self.shown_tail,
@@ -67,13 +70,22 @@ def last_words(stderr: str) -> str:
 
     An exception of Python comes first, if other lines follow it: frameworks add notes to theirs.
     """
-    lines = [line for line in stderr.splitlines() if line.strip()]
+    lines = _lines(stderr)
     if not lines:
         return ""
-    last = lines[-1].strip()
-    raised = _exception_in(lines)
+    last, raised = lines[-1].strip(), _exception_in(lines)
     words = last if raised is None or raised == last else f"{raised} ({last})"
     return on_one_line(without_secrets(words), MOST_WORDS)
+
+
+def code_in(stderr: str) -> str | None:
+    """The code of the exception at the end of stderr, by its class: `openai.RateLimitError: …`."""
+    raised = _exception_in(_lines(stderr)) or ""
+    return class_code([raised.partition(":")[0].rpartition(".")[2]])
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()]
 
 
 def _exception_in(lines: list[str]) -> str | None:

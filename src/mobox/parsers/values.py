@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert, field
 
-from mobox.agent_path.shared.failure_codes import RETRYABLE, failure_code
+from mobox.agent_path.shared.failure_codes import failure_code, is_retryable
 from mobox.agent_path.shared.redaction import without_keys
 from mobox.errors import UnrecognizedLine
 from mobox.events import JSON, Error, Raw, StreamEvent
@@ -131,7 +131,7 @@ def failure(message: str, *names: JSON, scope: tuple[str, ...] = ()) -> Error:
         scope=scope,
         message=without_keys(message),
         code=code or next(iter(given), None),
-        retryable=code in RETRYABLE if given or code else None,
+        retryable=is_retryable(code, given),
     )
 
 
@@ -147,7 +147,7 @@ def exception_error(raw: dict[str, JSON]) -> Error:
     return Error(
         message=message or name or "The agent raised an exception.",
         code=code or kind,
-        retryable=failure.retryable if code in (None, failure.code) else code in RETRYABLE,
+        retryable=failure.retryable if failure.code else is_retryable(code),
         retry_after=failure.retry_after,
         stderr_tail=exception.traceback,
         provider={"exception": {name: raw[name] for name in raw if name != "traceback"}},

@@ -75,6 +75,7 @@ class AttemptDeps(NamedTuple):
     launch: Callable[[Turn], Execution]
     stderr: StderrFolder
     limits: Settings
+    data: Path
     state: Path
     """The chat's state folder."""
 
@@ -377,7 +378,7 @@ class Attempt:
         is_about_stderr = outcome.raised is not None or error.stderr_tail is not None
         if not is_about_stderr and (last := last_words(outcome.stderr_tail)):
             message += f" Last stderr: {last}"
-        command = logs_command(run, self._deps.limits)
+        command = logs_command(run, self._deps.data, self._deps.limits)
         shown = f"{message} ({command})" if command else message
         log.warning("run %s (agent %s) failed: %s", run.id, run.agent, shown)
 
@@ -414,15 +415,15 @@ class Attempt:
             )
 
 
-def logs_command(run: Run, settings: Settings) -> str | None:
+def logs_command(run: Run, data: Path, settings: Settings) -> str | None:
     """The command that shows the output of a run, for any shell and any current folder.
 
     `None` if the chats are in memory. A password is not logged: it is in the variable.
     """
     url = settings.database_url
-    if settings.database == MEMORY:
+    if url == MEMORY:
         return None
-    words = ["mobox", "logs", run.id, "--data", shlex.quote(str(settings.data.absolute()))]
+    words = ["mobox", "logs", run.id, "--data", shlex.quote(str(data.absolute()))]
     if url:
         shown = '"$DATABASE_URL"' if without_password(url) != url else shlex.quote(url)
         words += ["--database-url", shown]

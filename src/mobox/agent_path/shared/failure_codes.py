@@ -14,7 +14,15 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["CODES", "RETRYABLE", "class_code", "failure_code", "retry_delay", "sentence_of"]
+__all__ = [
+    "CODES",
+    "RETRYABLE",
+    "class_code",
+    "failure_code",
+    "is_retryable",
+    "retry_delay",
+    "sentence_of",
+]
 
 
 class Code(NamedTuple):
@@ -75,6 +83,12 @@ NAMES = {
     "network_error": "network",
 }
 """The providers' own names, in their types, codes and statuses, in lower case."""
+
+WRONG_REQUESTS = frozenset(
+    {"invalid_request_error", "invalid_prompt", "invalid_argument", "failed_precondition"}
+    | {"not_found_error", "not_found", "model_not_found", "unsupported_value"}
+)
+"""Names of refusals that have no code: the same request is refused again."""
 
 VAGUE = frozenset({"server_error", "unknown", "invalid_request"})
 """Names that a program uses for failures of several kinds."""
@@ -188,6 +202,14 @@ def failure_code(
         or next(filter(None, map(NAMES.get, listed)), None)
         or next(filter(None, map(STATUSES.get, [*statuses, status or 0])), None)
     )
+
+
+def is_retryable(code: str | None, names: Iterable[str] = ()) -> bool | None:
+    """Whether another try may succeed; `None` if that is not known."""
+    if code in CODES:
+        return code in RETRYABLE
+    is_wrong = any(name.lower() in WRONG_REQUESTS for name in names)
+    return False if is_wrong else None
 
 
 def class_code(names: Iterable[str]) -> str | None:

@@ -144,6 +144,8 @@ def _structured(outcome: JSON, content: JSON) -> JSON:
 
 Handler = Callable[["Session", Any], Events]
 
+UNNAMED = "unknown"
+"""The program's own name for an error that has none."""
 SYNTHETIC = "<synthetic>"
 """The model name in messages that the program generates to report an error."""
 
@@ -222,7 +224,9 @@ class Session:
         texts = [block.get("text") for block in line.message.content]
         message = "\n".join(text for text in texts if isinstance(text, str))
         scope = self._scope(line.parent_tool_use_id)
-        error = failure(message or "The model failed.", line.error or "unknown", scope=scope)
+        error = failure(message or "The model failed.", line.error or UNNAMED, scope=scope)
+        if line.error is None and error.code == UNNAMED:
+            error = replace(error, code=None)
         if not scope:
             self._error = error
         return [error]
