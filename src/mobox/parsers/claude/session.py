@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec import ValidationError, convert
+from msgspec.structs import replace
 
 from mobox.errors import NotShown, UnrecognizedLine
 from mobox.events import (
