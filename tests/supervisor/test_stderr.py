@@ -28,6 +28,7 @@ from supervisor.stage import (
     submit,
     write_agent,
 )
+from support.waiting import until
 
 SECRET = "sk-0123456789"
 
@@ -248,3 +249,24 @@ async def test_a_folder_that_cannot_be_written_does_not_matter(tmp_path: Path) -
     (tmp_path / "logs").write_text("a file in its place")
     async with staged(tmp_path, agent) as stage:
         assert reason_of(await stage.until_it_ends(await stage.begin())) == "stop"
+
+
+async def test_stderr_is_stored_while_the_agent_works(tmp_path: Path) -> None:
+    code = "print('half way', file=sys.stderr, flush=True)\nsys.stdin.readline()"
+    agent = write_agent(tmp_path / "slow", code)
+    async with staged(tmp_path, agent) as stage:
+        begun = await stage.begin()
+        await until(lambda: StderrFolder(tmp_path / "logs").read(begun) == {1: "half way\n"})
+        assert stage.supervisor.running == 1
+        await stage.supervisor.stop("ann", begun.id)
+        await stage.until_it_ends(begun)
+
+
+def test_beginning_of_a_secret_is_withheld_until_it_is_complete() -> None:
+    redacted = Redaction(agent_with(KEY=SECRET, OTHER="sk-01 and more"))
+    assert redacted.so_far(f"the key is {SECRET[:5]}") == "the key is "
+    assert redacted.so_far(f"the key is {SECRET}") == "the key is [KEY]"
+    assert redacted.so_far("the key is sk-01 and") == "the key is "
+    assert redacted.so_far("no key\n") == "no key\n"
+    for size in range(len(SECRET)):
+        assert SECRET[:1] not in redacted.so_far(f"a {SECRET[:size]}")
