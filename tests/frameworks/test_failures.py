@@ -211,9 +211,8 @@ graph.compile().invoke({"n": 1})
 def test_langgraphs_exception_is_the_error_and_not_its_note(
     frameworks: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    agent = write_agent(
-        tmp_path / "it", NODE, f"framework: langchain\ncommand: ['{frameworks}', run_agent.py]"
-    )
+    yaml = f"framework: langchain\nentry: ['{frameworks}', run_agent.py]"
+    agent = write_agent(tmp_path / "it", NODE, yaml)
 
     async def scenario() -> Events:
         async with staged(tmp_path, agent) as stage:

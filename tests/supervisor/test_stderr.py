@@ -252,7 +252,7 @@ async def test_a_folder_that_cannot_be_written_does_not_matter(tmp_path: Path) -
 
 
 async def test_stderr_is_stored_while_the_agent_works(tmp_path: Path) -> None:
-    code = "print('half way', file=sys.stderr, flush=True)\nsys.stdin.readline()"
+    code = "print('half way', file=sys.stderr, flush=True)\nimport time; time.sleep(600)"
     agent = write_agent(tmp_path / "slow", code)
     async with staged(tmp_path, agent) as stage:
         begun = await stage.begin()
