@@ -109,8 +109,8 @@ async def test_public_error_is_shown_to_readers(agents: Path, tmp_path: Path) ->
 
 
 async def test_details_can_be_shown_with_keys(agents: Path, tmp_path: Path) -> None:
-    settings = {"agents": agents, "error_details": "full"}
-    async with keyed_app(tmp_path / "data", **settings) as (services, client):
+    app = keyed_app(tmp_path / "data", agents=agents, error_details="full")
+    async with app as (services, client):
         _, secret = await give_key(services.storage, "ann", ("read", "write"))
         body = message("c", "hello") | {"agent": "raises"}
         live = await client.post("/api/chat", json=body, headers=bearer(secret))
