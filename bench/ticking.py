@@ -81,6 +81,13 @@ class TickingExecution:
         """It asks nothing."""
 
     @property
+    def stderr_so_far(self) -> str:
+        return ""
+
+    def watch_stderr(self, changed: Callable[[], None]) -> None:
+        pass
+
+    @property
     def created(self) -> str | None:
         return None
 

@@ -27,6 +27,8 @@ from mobox.errors import InvalidSetting
 
 OWNER: Final = "local"
 """The owner of all chats on a server without authentication."""
+MEMORY: Final = "memory:"
+"""The database of a server that keeps nothing."""
 RUNS_PER_OWNER: Final = 20
 """The default of `max_runs_per_owner` where owners are known."""
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
@@ -309,6 +311,14 @@ class Settings(Struct, frozen=True, kw_only=True):
             _one_of("auto", "interrupt", "reject"),
         ),
     ] = "auto"
+    error_details: Annotated[
+        Literal["full", "brief"] | None,
+        Setting(
+            "what readers see of errors: full, or brief (a sentence) (default with keys or in an"
+            " app: brief, else full)",
+            _one_of("full", "brief"),
+        ),
+    ] = None
     hold: Annotated[
         float, Setting("seconds that a waiting agent's process is kept alive", _seconds)
     ] = 600
@@ -375,7 +385,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     def check_shared(self, field: str) -> None:
         """Refuse an in-memory database where several processes have to share one."""
-        if self.database == "memory:":
+        if self.database == MEMORY:
             problem = "several processes cannot share memory:; use a database with --database-url"
             raise InvalidSetting(field, str(getattr(self, field)), problem)
 
@@ -394,6 +404,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     def is_local(self) -> bool:
         """Whether only people at this machine use the server, who may see and change its files."""
         return self.auth == "none"
+
+    @property
+    def shows_error_details(self) -> bool:
+        """Whether readers see the words of errors, and not only the sentence of the code."""
+        return self.is_local if self.error_details is None else self.error_details == "full"
 
     @property
     def executes(self) -> bool:

@@ -148,7 +148,7 @@ AGENTS = {
         f"os.write(1, {(TEXT + DONE) * 3 + TEXT!r})", "stop", "okokokok"
     ),
     "done, and then it fails": Hostile(
-        f"os.write(1, {TEXT + DONE!r}); sys.exit(3)", "error", "ok", error="agent_exit"
+        f"os.write(1, {TEXT + DONE!r}); sys.exit(3)", "error", "ok", error="crashed"
     ),
     "done, and then it stays": Hostile(
         f"os.write(1, {TEXT + DONE!r}); wait_for('nothing')",
@@ -165,10 +165,10 @@ AGENTS = {
         """,
         "error",
         "ok",
-        error="agent_exit",
+        error="crashed",
     ),
     "too much memory": Hostile(
-        "x = b'x' * (1 << 30)", "error", yaml="limits: {memory: 512M}", error="agent_exit"
+        "x = b'x' * (1 << 30)", "error", yaml="limits: {memory: 512M}", error="memory_limit"
     ),
     "removes its own state": Hostile(
         f"import shutil; shutil.rmtree(state); os.write(1, {TEXT + DONE!r})", "stop", "ok"
@@ -179,7 +179,7 @@ AGENTS = {
         sys.exit(1)
         """,
         "error",
-        error="agent_exit",
+        error="crashed",
     ),
 }
 

@@ -114,6 +114,15 @@ class ProcessExecution:
         self._send_message("answer", msgspec.to_builtins(replace(answer, request_id=request_id)))
 
     @property
+    def stderr_so_far(self) -> str:
+        """The end of its stderr, as far as it is read."""
+        return self._stderr.text()
+
+    def watch_stderr(self, changed: Callable[[], None]) -> None:
+        """Call this whenever more of its stderr was read."""
+        self._stderr.changed = changed
+
+    @property
     def created(self) -> str | None:
         """What its sandbox had to create, as a message for users."""
         return self._child.created
@@ -271,6 +280,7 @@ class _Tail:
     """A pipe that is always read, with only the end kept."""
 
     def __init__(self, number: int) -> None:
+        self.changed: Callable[[], None] = lambda: None
         self._source = _Source(number)
         self._kept = bytearray()
         asyncio.get_running_loop().add_reader(number, self._read)
@@ -280,6 +290,7 @@ class _Tail:
         if data:
             self._kept += data
             del self._kept[:-STDERR_TAIL]
+            self.changed()
         return bool(data)
 
     def finish(self) -> None:

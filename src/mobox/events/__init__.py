@@ -201,6 +201,9 @@ class Error(StreamEvent):
     exit_code: int | None = None
     signal: str | None = None
     stderr_tail: str | None = None
+    public: bool = False
+    """Whether its message is written for readers: others see only the sentence of the code where
+    the details of errors are not shown (brief.py)."""
 
 
 class Status(StreamEvent):

@@ -377,7 +377,8 @@ _RUNS: Final = (
         summary="Inspect a run: raw lines, events and frames",
         description="Each event is one entry of the log: `{seq, id, ts, event, lines, frames}`. "
         "`lines` are the agent's raw lines, `{n, firstSeq, lastSeq, line}`, at the first entry "
-        "that was parsed from them; `frames` are the entry's documents, by format.\n\n" + _CURSORS,
+        "that was parsed from them; `frames` are the entry's documents, by format. Without the "
+        "details of errors (`error_details`) `lines` requires the scope `operate`.\n\n" + _CURSORS,
         parameters=(
             Parameter("format", "`name` or `name:profile`, separated by commas; default: all."),
             *_READING,
@@ -391,8 +392,9 @@ _RUNS: Final = (
         handler=events.read_stderr,
         scope="read",
         summary="Read the agent's stderr",
-        description="The last 64 KiB of each attempt (`leg`) that has ended and wrote something, "
-        "with the values of its secrets removed and control characters escaped.",
+        description="The last 64 KiB so far of each attempt (`leg`) that wrote something, "
+        "with the values of its secrets removed and control characters escaped. Without the "
+        "details of errors (`error_details`) it requires the scope `operate`.",
         responses={200: events.Stderr},
         tag="Runs",
     ),

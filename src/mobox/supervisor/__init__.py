@@ -93,6 +93,7 @@ class Supervisor:
     ) -> None:
         self.catalog = catalog
         self._storage = storage
+        self._data = data
         self._states = StateFolders(data / "state")
         self._stderr = StderrFolder(data / "logs")
         self._settings = settings or Settings()
@@ -142,7 +143,7 @@ class Supervisor:
     # Requests
 
     async def stderr_of(self, owner: str, run_id: RunId) -> dict[int, str]:
-        """The stderr of a run's ended attempts, by attempt number."""
+        """The stderr of a run's attempts so far, by attempt number."""
         run = await self._storage.run(owner, run_id)
         return await asyncio.to_thread(self._stderr.read, run)
 
@@ -304,7 +305,7 @@ class Supervisor:
     def _start(self, run: Run, agent: Agent, slot: RunSlot) -> Attempt:
         state = self._states.of(run.owner, run.chat_id)
         launch = partial(self._launch, agent, state)
-        deps = AttemptDeps(launch, self._stderr, self._settings, state)
+        deps = AttemptDeps(launch, self._stderr, self._settings, self._data, state)
         attempt = Attempt(self._storage, run, agent, deps)
         if self._closing:
             attempt.interrupt()

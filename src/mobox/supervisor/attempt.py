@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from mobox.capture.catalog import Agent
-from mobox.capture.execution import Execution, Outcome
+from mobox.capture.execution import Execution, Outcome, last_words
 from mobox.errors import (
     Fenced,
     MoboxError,
@@ -37,13 +37,14 @@ from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, Strea
 from mobox.events.printable import on_one_line
 from mobox.events.transcript import Transcript
 from mobox.events.turn import Answer, Frontend, HistoryMessage, Turn, UserMessage
-from mobox.settings import OWNER, Settings
+from mobox.settings import MEMORY, OWNER, Settings, without_password
 from mobox.storage import Storage
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import Run, pages
 from mobox.storage.retry import retry_while_unavailable
 from mobox.supervisor.agent_files import Redaction, StderrFolder
 from mobox.supervisor.input_requests import InputRequests
+from mobox.supervisor.live_stderr import LiveStderr
 from mobox.supervisor.run_writer import RunWriter
 from mobox.supervisor.states import (
     ACCEPTS_ANSWERS,
@@ -64,7 +65,7 @@ log = logging.getLogger("mobox.supervisor")
 PREVIEW: Final = 80
 """Characters of the prompt that START shows."""
 WHY: Final = 500
-"""Characters of an agent's error, and of its last line on stderr, that the server's log shows."""
+"""Characters of an agent's error that the server's log shows."""
 BROKEN: Final = Error(message="The server had an internal error in this run.", code="internal")
 
 
@@ -74,6 +75,7 @@ class AttemptDeps(NamedTuple):
     launch: Callable[[Turn], Execution]
     stderr: StderrFolder
     limits: Settings
+    data: Path
     state: Path
     """The chat's state folder."""
 
@@ -229,7 +231,7 @@ class Attempt:
         doing = f"{'Resuming' if turn.is_resumed else 'Starting'} {self.agent.name}"
         del turn  # the agent has it, and may run for long
         preparation = Preparation(execution, self._announce, doing, self._deps.limits.notice)
-        async with execution:
+        async with execution, LiveStderr(self.run.id, execution, self._keep_so_far):
             try:
                 with self._timeouts():
                     async with preparation:
@@ -354,12 +356,12 @@ class Attempt:
             return [Status(message=problem, kind="notice")] if problem else []
         events = self._writer.input_requests.closing_events(self._last_answers)
         if (raised := self._reported(outcome)) is not None:
-            self._log_failure(raised, outcome.stderr_tail)
+            self._log_failure(raised, outcome)
             problem = self.agent.lacks()
             return [*events, *([Status(message=problem, kind="notice")] if problem else [])]
         error = outcome.failure() if self._termination is None else self._termination.error
         if error is not None:
-            self._log_failure(error, outcome.stderr_tail)
+            self._log_failure(error, outcome)
             events.append(replace(self._explained(error), stderr_tail=outcome.shown_tail))
         return events
 
@@ -368,18 +370,17 @@ class Attempt:
         error, raised = self._writer.last_error, outcome.raised
         if error is None or self._termination is not None or outcome.exit_code != 1:
             return None
-        return error if raised is None or raised.code == error.code else None
+        return error if raised is None or error.message in raised.message else None
 
-    def _log_failure(self, error: Error, stderr: str) -> None:
+    def _log_failure(self, error: Error, outcome: Outcome) -> None:
         """Log it on one line, with the command that shows the rest."""
         run, message = self.run, on_one_line(error.message, WHY)
-        last = on_one_line(stderr.rstrip().rpartition("\n")[2], WHY)
-        if last:
+        is_about_stderr = outcome.raised is not None or error.stderr_tail is not None
+        if not is_about_stderr and (last := last_words(outcome.stderr_tail)):
             message += f" Last stderr: {last}"
-        command = f"mobox logs {run.id}"
-        if run.owner != OWNER:
-            command += f" --owner {shlex.quote(run.owner)}"
-        log.warning("run %s (agent %s) failed: %s (%s)", run.id, run.agent, message, command)
+        command = logs_command(run, self._deps.data, self._deps.limits)
+        shown = f"{message} ({command})" if command else message
+        log.warning("run %s (agent %s) failed: %s", run.id, run.agent, shown)
 
     def _explained(self, error: Error) -> Error:
         """The error, with the environment variables that the agent lacks: they may be the cause."""
@@ -389,12 +390,16 @@ class Attempt:
         return replace(error, message=f"{error.message} {problem[0].upper()}{problem[1:]}.")
 
     async def _keep_stderr(self, outcome: Outcome) -> None:
-        self._stderr += outcome.stderr_tail
+        self._stderr += outcome.stderr_tail  # an attempt may execute its agent more than once
         if self._stderr:
             try:
                 await asyncio.to_thread(self._deps.stderr.keep, self.run, self._stderr)
             except OSError as error:
                 log.warning("run %s: cannot store its stderr: %s", self.run.id, error)
+
+    def _keep_so_far(self, stderr: str) -> None:
+        """Store the stderr of a process that is running; called in a thread."""
+        self._deps.stderr.keep(self.run, self._stderr + self._redacted.so_far(stderr))
 
     async def _forget(self) -> None:
         """Delete the stderr of a deleted run."""
@@ -408,6 +413,23 @@ class Attempt:
                 self.run.id,
                 error,
             )
+
+
+def logs_command(run: Run, data: Path, settings: Settings) -> str | None:
+    """The command that shows the output of a run, for any shell and any current folder.
+
+    `None` if the chats are in memory. A password is not logged: it is in the variable.
+    """
+    url = settings.database_url
+    if url == MEMORY:
+        return None
+    words = ["mobox", "logs", run.id, "--data", shlex.quote(str(data.absolute()))]
+    if url:
+        shown = '"$DATABASE_URL"' if without_password(url) != url else shlex.quote(url)
+        words += ["--database-url", shown]
+    if run.owner != OWNER:
+        words.append(f"--owner={shlex.quote(run.owner)}")
+    return " ".join(words)
 
 
 def _launch_error(error: OSError) -> Error:

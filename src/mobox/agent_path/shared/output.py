@@ -30,7 +30,6 @@ __all__ = [
     "MAX_DEPTH",
     "encode",
     "is_run_by_mobox",
-    "is_told_elsewhere",
     "plain",
     "told_to",
     "write_line",
@@ -141,11 +140,6 @@ def told_to(take: Callable[[Any], None]) -> Iterator[None]:
         yield
     finally:
         _sink.reset(token)
-
-
-def is_told_elsewhere() -> bool:
-    """Whether lines go to a larger program, of which the agent is a function."""
-    return _sink.get() is not None
 
 
 def write_line(value: Any) -> None:
