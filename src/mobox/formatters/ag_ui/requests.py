@@ -25,6 +25,7 @@ from mobox.events import JSON, json_text
 from mobox.events.turn import (
     Action,
     Answer,
+    AnswerScope,
     ContextItem,
     Cut,
     Decision,
@@ -68,10 +69,17 @@ class Decided(Struct, frozen=True):
     """Metadata with which a page may state its decision: a payload may be anything."""
 
     decision: Decision | None = None
+    scope: AnswerScope | None = None
 
 
 class ResumeMetadata(Struct, frozen=True):
     mobox: Decided = Decided()
+
+
+class ScopedPayload(Struct, frozen=True):
+    """What a payload that approves may say beside it."""
+
+    scope: AnswerScope = "once"
 
 
 class Resume(Struct, rename="camel"):
@@ -86,6 +94,16 @@ class Resume(Struct, rename="camel"):
         if self.status == "cancelled":
             return "cancelled"
         return self.metadata.mobox.decision or _decision_of(self.payload)
+
+    @property
+    def scope(self) -> AnswerScope:
+        """What an approval is for; a payload that decides may have it beside `approved`."""
+        decided = self.metadata.mobox
+        if decided.scope is not None or decided.decision is not None:
+            return decided.scope or "once"
+        if self.decision in _ABOUT_CALLS and isinstance(self.payload, dict):
+            return convert("resume.payload", self.payload, ScopedPayload).scope
+        return "once"
 
     @property
     def value(self) -> JSON:
@@ -211,6 +229,7 @@ PROMPT_PARTS: Final[dict[str, type[PromptWire]]] = {
 
 # Answers to interrupts
 
+_ABOUT_CALLS: Final = {"approved", "edited", "denied"}
 _EDITED: Final = "editedArgs"
 """The protocol's name for the input of a call as a person changed it."""
 
@@ -361,7 +380,11 @@ def _resumed(entries: Sequence[Resume]) -> Iterator[_Reply]:
     for entry in entries:
         run_id, name = own_id(entry.interrupt_id)
         answer = Answer(
-            decision=entry.decision, request_id=name, value=entry.value, reason=entry.reason
+            decision=entry.decision,
+            request_id=name,
+            value=entry.value,
+            reason=entry.reason,
+            scope=entry.scope,
         )
         yield _Reply(answer, run_id)
 
