@@ -118,7 +118,10 @@ _TALKING: Final = (
         scope="write",
         summary="Answer an input request",
         description="The agent's further output is in the stream. If the request was answered "
-        "before, nothing changes: 200, with the answer that counted.",
+        "before, nothing changes: 200, with the answer that counted.\n\n"
+        "An approval with the scope `chat` is also for later calls of the tool in this chat, with "
+        "`chat_input` for those with the same input: the agent's next request is then answered "
+        "automatically.",
         body=AnswerBody,
         example={"requestId": "q1", "decision": "answered", "value": "yes"},
         responses={200: LateAnswer, 202: RunState},
@@ -184,6 +187,26 @@ _CHATS: Final = (
         description="The last messages, or those before a cursor.",
         parameters=(_PROFILE, _BEFORE, _LIMIT),
         responses={200: chats.Messages},
+        tag="Chats",
+    ),
+    Route(
+        method="GET",
+        path="/api/chats/{chat_id}/permissions",
+        handler=chats.list_permissions,
+        scope="read",
+        summary="List what agents may do in a chat without asking",
+        description="A permission is created by an answer with the scope `chat` or `chat_input`.",
+        responses={200: chats.PermissionList},
+        tag="Chats",
+    ),
+    Route(
+        method="DELETE",
+        path="/api/chats/{chat_id}/permissions/{permission_id}",
+        handler=chats.revoke_permission,
+        scope="write",
+        summary="Revoke a permission",
+        description="The agent asks again at its next call. Calls that were allowed before stay.",
+        responses={204: None},
         tag="Chats",
     ),
     Route(
@@ -553,8 +576,9 @@ def starlette_routes(services: Services, authenticator: Authenticator) -> list[B
         """Sockets are authenticated when they connect, which is later."""
         await services.sockets({**scope, AUTHENTICATOR: authenticator}, receive, send)
 
-    # Chat ids come from clients and may contain slashes, so routes with a fixed suffix go first.
-    rows = sorted(ROUTES, key=lambda route: route.path.endswith("}"))
+    # Chat ids come from clients and may contain slashes, so routes with a fixed suffix go first,
+    # and those with more ids before those with fewer.
+    rows = sorted(ROUTES, key=lambda route: (route.path.endswith("}"), -route.path.count("{")))
     return [
         *(
             StarletteRoute(

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Final, Literal, NamedTuple
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from mobox.errors import InvalidRequest, NotJson
@@ -69,7 +69,7 @@ class Decided(Struct, frozen=True):
     """Metadata with which a page may state its decision: a payload may be anything."""
 
     decision: Decision | None = None
-    scope: AnswerScope | None = None
+    scope: AnswerScope | UnsetType = UNSET
 
 
 class ResumeMetadata(Struct, frozen=True):
@@ -79,7 +79,7 @@ class ResumeMetadata(Struct, frozen=True):
 class ScopedPayload(Struct, frozen=True):
     """What a payload that approves may say beside it."""
 
-    scope: AnswerScope = "once"
+    scope: AnswerScope | UnsetType = UNSET
 
 
 class Resume(Struct, rename="camel"):
@@ -96,14 +96,13 @@ class Resume(Struct, rename="camel"):
         return self.metadata.mobox.decision or _decision_of(self.payload)
 
     @property
-    def scope(self) -> AnswerScope:
+    def scope(self) -> AnswerScope | UnsetType:
         """What an approval is for; a payload that decides may have it beside `approved`."""
         decided = self.metadata.mobox
-        if decided.scope is not None or decided.decision is not None:
-            return decided.scope or "once"
-        if self.decision in _ABOUT_CALLS and isinstance(self.payload, dict):
-            return convert("resume.payload", self.payload, ScopedPayload).scope
-        return "once"
+        is_in_payload = decided.decision is None and self.decision in _ABOUT_CALLS
+        if decided.scope or not is_in_payload or not isinstance(self.payload, dict):
+            return decided.scope
+        return convert("resume.payload", self.payload, ScopedPayload).scope
 
     @property
     def value(self) -> JSON:
