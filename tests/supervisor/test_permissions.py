@@ -187,7 +187,7 @@ async def test_an_answer_also_answers_the_other_open_requests(
 
 
 async def test_a_function_gets_its_answer_at_once(tmp_path: Path) -> None:
-    async def asks(turn: Turn) -> AsyncIterator[str]:
+    async def asks(turn: Turn) -> AsyncIterator[object]:
         for name in ("c0", "c1"):
             yield emit.tool_use("delete", {}, id=name)
             answer = await turn.ask("Sure?", kind="approval", tool_call_id=name)

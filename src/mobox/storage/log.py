@@ -108,7 +108,6 @@ class Log(Protocol):
         events: Sequence[StreamEvent],
         ts: int | None,
         raw: Sequence[RawLine] = (),
-        *,
         permissions: Sequence[Permission] = (),
     ) -> list[LogEntry]:
         """Commit events, and the lines they were parsed from; `Fenced` if the epoch is outdated.
@@ -123,7 +122,6 @@ class Log(Protocol):
         epoch: int,
         events: Sequence[StreamEvent],
         ts: int | None,
-        *,
         permissions: Sequence[Permission] = (),
     ) -> Run:
         """Resume a waiting run under a new epoch, with the answers in `events`.

@@ -281,7 +281,7 @@ class RunWriter:
         run = self._run
         try:
             return await self._log.append(
-                run.id, run.epoch, events, self._clock.now(), lines, permissions=permissions
+                run.id, run.epoch, events, self._clock.now(), lines, permissions
             )
         except (RunActive, StorageError):  # forget the events that were not stored
             await self.catch_up()

@@ -164,7 +164,6 @@ class PostgresStorage(Following):
         events: Sequence[StreamEvent],
         ts: int | None,
         raw: Sequence[RawLine] = (),
-        *,
         permissions: Sequence[Permission] = (),
     ) -> list[LogEntry]:
         batch = prepare(run_id, epoch, events, ts, raw, permissions)
@@ -177,7 +176,6 @@ class PostgresStorage(Following):
         epoch: int,
         events: Sequence[StreamEvent],
         ts: int | None,
-        *,
         permissions: Sequence[Permission] = (),
     ) -> Run:
         batch = prepare(run_id, epoch, events, ts, permissions=permissions)

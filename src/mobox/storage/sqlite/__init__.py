@@ -163,7 +163,6 @@ class SqliteStorage(Following):
         events: Sequence[StreamEvent],
         ts: int | None,
         raw: Sequence[RawLine] = (),
-        *,
         permissions: Sequence[Permission] = (),
     ) -> list[LogEntry]:
         batch = prepare(run_id, epoch, events, ts, raw, permissions)
@@ -176,7 +175,6 @@ class SqliteStorage(Following):
         epoch: int,
         events: Sequence[StreamEvent],
         ts: int | None,
-        *,
         permissions: Sequence[Permission] = (),
     ) -> Run:
         batch = prepare(run_id, epoch, events, ts, permissions=permissions)
