@@ -15,7 +15,8 @@ from starlette.routing import Mount
 from starlette.routing import Route as Served
 
 from mobox.server.auth.principal import EVERY_SCOPE
-from mobox.server.routes import ROUTES, Endpoint
+from mobox.server.endpoint import Endpoint
+from mobox.server.routes import ROUTES
 from mobox.server.services import Services
 from mobox.storage.chats import History
 from mobox.storage.permissions import Permission
