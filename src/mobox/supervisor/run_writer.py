@@ -267,8 +267,12 @@ class RunWriter:
         return is_paused and self._may_answer()
 
     async def _automatic(self, created: Sequence[Permission]) -> list[Reply]:
-        permissions = [*await self._granted(), *created]
-        return automatic_replies(self.input_requests, self._run, permissions)
+        try:
+            granted = await self._granted()
+        except StorageError:  # forget the events that are not stored
+            await self.catch_up()
+            raise
+        return automatic_replies(self.input_requests, self._run, [*granted, *created])
 
     async def _append(
         self, events: Events, lines: Sequence[RawLine], permissions: Sequence[Permission]
