@@ -355,6 +355,16 @@ def stopped_tool(case: Case) -> None:
     assert case.chat.effects == ["held door"], "it is not called again"
 
 
+def allowed_for_chat(case: Case) -> None:
+    run = case.chat.send(case.ask("twice")).run
+    (pending,) = case.chat.pending
+    case.chat.answer(pending.id, decision="approved", scope="chat")
+    case.chat.until("over")
+    assert case.chat.effects == ["deleted a.txt", "deleted b.txt"]
+    answers = [each for each in case.chat.events(run) if each["type"] == "input_response"]
+    assert [each.get("automatic", False) for each in answers] == [False, True]
+
+
 class Scenario(NamedTuple):
     """A row of the table."""
 
@@ -384,6 +394,7 @@ SCENARIOS: Final = [
             ("stop in the middle: no further request", stopped),
             ("429, 529 and a cut connection have their code, and no text twice", faults),
             ("a message after a stop inside a tool", stopped_tool),
+            ("a tool that is allowed for the chat is not asked about again", allowed_for_chat),
         ),
         start=1,
     )

@@ -404,6 +404,10 @@ class InputResponse(StreamEvent):
     value: JSON = None
     reason: str | None = None
     """A comment beside the decision."""
+    permission: str | None = None
+    """The permission of the chat that this answer created or, if `automatic`, that it is from."""
+    automatic: bool = False
+    """Given by the server: a permission covers the call, and nobody was asked."""
 
     @property
     def comment(self) -> str | None:

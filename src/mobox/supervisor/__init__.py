@@ -47,6 +47,7 @@ from mobox.supervisor.attempt import BROKEN, Attempt, AttemptDeps
 from mobox.supervisor.attempts import Attempts, RunSlot, RunSlots
 from mobox.supervisor.input_requests import input_requests_of
 from mobox.supervisor.late_answers import answered_requests_of, late_answers
+from mobox.supervisor.permissions import automatic_replies, create_permissions
 from mobox.supervisor.pruning import sweep_files
 from mobox.supervisor.recovery import PollLoop, Reaper, Sweep, lost_remotely
 from mobox.supervisor.states import LEAVING, State, Termination
@@ -343,12 +344,18 @@ class Supervisor:
             raise NotWaiting(run.id)
         requests.check(replies)
         agent = self.catalog.get(run.agent)
+        known = await self._storage.granted(run.id)
+        replies, created = create_permissions(requests, replies, run, known, now_ms())
         events = requests.events_of(replies)
+        requests.see_all(events)
+        events += requests.events_of(automatic_replies(requests, run, [*known, *created]))
         self._check_open()
         name = ("answered", run.id)  # a tuple: equal to no client's idempotency key
         async with self._slots.acquire(run.owner, run.chat_id, name) as slot:
             try:
-                resumed = await self._storage.next_attempt(run.id, run.epoch, events, now_ms())
+                resumed = await self._storage.next_attempt(
+                    run.id, run.epoch, events, now_ms(), permissions=created
+                )
             except Fenced:  # another answer was first
                 raise NotWaiting(run.id) from None
             after = resumed.tail_seq - len(events)

@@ -28,7 +28,6 @@ from mobox.errors import (
     Fenced,
     MoboxError,
     NotFoundError,
-    NotWaiting,
     ProtocolError,
     RunActive,
     StorageError,
@@ -43,7 +42,7 @@ from mobox.storage.chats import StoredMessage
 from mobox.storage.log import Run, pages
 from mobox.storage.retry import retry_while_unavailable
 from mobox.supervisor.agent_files import Redaction, StderrFolder
-from mobox.supervisor.input_requests import InputRequests
+from mobox.supervisor.input_requests import InputRequests, Reply
 from mobox.supervisor.live_stderr import LiveStderr
 from mobox.supervisor.run_writer import RunWriter
 from mobox.supervisor.states import (
@@ -90,7 +89,9 @@ class Attempt:
         self._store = store
         self._deps = deps
         self._redacted = Redaction(agent)
-        self._writer = RunWriter(store, run, self._on_pause)
+        self._writer = RunWriter(
+            store, run, self._on_pause, lambda: self.state in HAS_PROCESS, self._on_automatic
+        )
         self._reading_turn: asyncio.Task[Turn] | None = None
         self._execution: Execution | None = None
         self._stopping: asyncio.Task[Outcome] | None = None  # referenced: asyncio does not
@@ -106,6 +107,11 @@ class Attempt:
 
     def _on_pause(self, waits: bool) -> None:
         self._move(Trigger.PAUSED if waits else Trigger.RESUMED)
+
+    def _on_automatic(self, reply: Reply) -> None:
+        """Nobody was asked: the agent goes on. If it has exited, it is started again (Rule 4)."""
+        if self._execution is not None:
+            self._execution.answer(reply.event.id or "", reply.answer)
 
     # Requests
 
@@ -128,17 +134,12 @@ class Attempt:
 
     async def _send(self, answers: Iterable[Answer], frontend: Frontend | None) -> list[LogEntry]:
         assert self._execution is not None  # it accepts answers
-        requests = self._writer.input_requests
-        replies = requests.match(answers)
-        if not replies:
-            raise NotWaiting(self.run.id)
-        requests.check(replies)
-        stored = await self._writer.write(*requests.events_of(replies))
+        replies, stored = await self._writer.answer(answers)
         if frontend is not None:
             self._writer.set_frontend(frontend)
             self._execution.set_frontend(frontend)
-        for event, answer in replies:
-            self._execution.answer(event.id or "", answer)
+        for reply in replies:
+            self._execution.answer(reply.event.id or "", reply.answer)
         return stored
 
     def stop(self, reason: DoneReason = "cancelled", answers: tuple[Answer, ...] = ()) -> None:
