@@ -91,7 +91,7 @@ class Agents:
 
     def close(self) -> Events:
         """The run ended: return PAUSED if it waits, else how it ended."""
-        waiting = tuple(self._responses[()].items.approvals)
+        waiting = self._waiting
         if waiting and self._done is None:
             return [Paused(request_ids=waiting)]
         done = self._done or self._responses[()].done
@@ -204,10 +204,15 @@ class Agents:
         events.append(Result(text=text, num_turns=record.current_turn, is_error=failed))
         for interruption in record.interruptions or ():
             events += parse_or_raw(partial(self._ask, interruption), interruption)
-        waiting = tuple(self._responses[()].items.approvals)
+        waiting = self._waiting
         if waiting and record.interruptions:
             events.append(Paused(request_ids=waiting, resume=record.state))
         return events
+
+    @property
+    def _waiting(self) -> tuple[str, ...]:
+        """The requests of all agents; those of inner ones have the scope of their calls."""
+        return tuple(call for each in self._responses.values() for call in each.items.approvals)
 
     def _ask(self, value: JSON) -> Events:
         interruption = convert(value, wire.Interruption)
@@ -215,10 +220,10 @@ class Agents:
         name = interruption.call_id or raw.get("call_id") or raw.get("id")
         if not isinstance(name, str):
             raise UnrecognizedLine("a request about no call")
-        items = self._responses[()].items
+        items = self._of(self._scope_of(name)).items
         known = name in items.calls or name in items.approvals or bool(self._names.prefix)
         call = [] if known else _whole_call(name, interruption, raw)
-        return [*call, *items.ask(name)]
+        return [*call, *items.ask(name, interruption.kind)]
 
     LINES: ClassVar[dict[str, Callable[[Agents, Object, Scope], Events]]] = {
         "raw_response_event": _raw_response,
