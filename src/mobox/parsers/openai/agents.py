@@ -65,6 +65,7 @@ class Agents:
         self._streams = False  # raw events have come
         self._done: Done | None = None
         self._over = False  # the run's record was read
+        self._paused = False  # and it had requests
 
     def knows(self, raw: Object) -> bool:
         """Whether a line comes from the SDK, or from a callback of it."""
@@ -91,6 +92,8 @@ class Agents:
 
     def close(self) -> Events:
         """The run ended: return PAUSED if it waits, else how it ended."""
+        if self._paused:
+            return []
         waiting = self._waiting
         if waiting and self._done is None:
             return [Paused(request_ids=waiting)]
@@ -206,6 +209,7 @@ class Agents:
             events += parse_or_raw(partial(self._ask, interruption), interruption)
         waiting = self._waiting
         if waiting and record.interruptions:
+            self._paused = True
             events.append(Paused(request_ids=waiting, resume=record.state))
         return events
 
@@ -223,7 +227,7 @@ class Agents:
         items = self._of(self._scope_of(name)).items
         known = name in items.calls or name in items.approvals or bool(self._names.prefix)
         call = [] if known else _whole_call(name, interruption, raw)
-        return [*call, *items.ask(name, interruption.kind)]
+        return [*call, *items.ask(name, interruption.kind or "approval")]
 
     LINES: ClassVar[dict[str, Callable[[Agents, Object, Scope], Events]]] = {
         "raw_response_event": _raw_response,

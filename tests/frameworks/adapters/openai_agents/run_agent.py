@@ -1,9 +1,10 @@
 """An agent on OpenAI's Agents SDK, with another agent as a tool."""
 
 import tools
-from agents import Agent, function_tool
 from shared.emitter import emit_object
 from shared.frameworks.openai_agents import run
+
+from agents import Agent, function_tool
 
 look_up = function_tool(tools.look_up)
 delete_file = function_tool(tools.delete_file, needs_approval=True)

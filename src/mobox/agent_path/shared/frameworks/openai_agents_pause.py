@@ -89,11 +89,13 @@ class Pauses:
             return None
         state = result.to_state().to_json(context_serializer=lambda _context: {})
         pause = Pause(state, page.described, usage, result.current_turn)
-        name = f"{quote(self._turn.run_id, safe='')}.{self._turn.attempt}.json"
         try:
             text = json.dumps(pause._asdict())
         except (TypeError, ValueError) as error:
             raise TypeError(NOT_JSON) from error
+        # A pause has a request at least, so that this number is another one for each.
+        number = len(self._turn.answers) + len(self._turn.earlier_answers)
+        name = f"{quote(self._turn.run_id, safe='')}.{number}.json"
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write(self._folder / name, text)
         return {"file": name}
