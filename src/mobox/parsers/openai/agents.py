@@ -177,9 +177,11 @@ class Agents:
     def _spawn(self, call: str, agent: str | None, raw: JSON) -> Events:
         if call in self._agents:
             return []
-        scope = self._scope_of(call)
-        self._agents[call] = (agent or "agent", scope)
-        return [SubagentStart(id=call, scope=scope, agent=agent or "agent", task=_task(raw))]
+        scope, name = self._scope_of(call), agent or "agent"
+        self._agents[call] = (name, scope)
+        if self._names.prefix and call not in self._of(scope).items.calls:
+            return []  # it was called before the pause, and goes on
+        return [SubagentStart(id=call, scope=scope, agent=name, task=_task(raw))]
 
     def _tool_output(self, item: wire.RunItem, scope: Scope) -> Events:
         raw = _object(item.raw_item, "raw_item")

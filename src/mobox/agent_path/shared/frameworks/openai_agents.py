@@ -27,15 +27,23 @@ from typing import Any
 
 from ..control import Turn, read_turn
 from ..objects import emit_object
-from ..uncaught import report
 from .loading import load
-from .openai_agents_memory import input_for
+from .openai_agents_memory import Memory
 from .openai_agents_page import PageTools
 from .openai_agents_pause import Pauses, resumed
 
 __all__ = ["messages", "run", "stream"]
 
 LOWEST, BELOW = "0.24", "0.25"
+ENDS = (
+    "MaxTurnsExceeded",
+    "ModelRefusalError",
+    "InputGuardrailTripwireTriggered",
+    "OutputGuardrailTripwireTriggered",
+    "ToolInputGuardrailTripwireTriggered",
+    "ToolOutputGuardrailTripwireTriggered",
+)
+"""Exceptions that are ends of a run, for which the parser has reasons; all others are failures."""
 SECONDS_TO_STOP = 0.8
 """How long a stopped run may take to end; the process is terminated after a second."""
 
@@ -59,13 +67,9 @@ async def _emit(thing: Any, turn: Turn, options: dict[str, Any]) -> None:
 
 
 async def _emit_all(thing: Any, turn: Turn, options: dict[str, Any]) -> None:
-    try:
-        async with aclosing(stream(thing, turn, **options)) as events:
-            async for event in events:
-                emit_object(event)
-    except _load().AgentsException as error:
-        report(error)  # guardrails, refusals and limits are ends of a run, not crashes
-        raise
+    async with aclosing(stream(thing, turn, **options)) as events:
+        async for event in events:
+            emit_object(event)
 
 
 def messages(turn: Any) -> list[dict[str, Any]]:
@@ -85,6 +89,8 @@ async def stream(
 ) -> AsyncGenerator[Any, None]:
     """The SDK's events for one turn, and a record of how it ended, which the parser needs.
 
+    An exception that is an end of the run, such as `MaxTurnsExceeded`, is an event too.
+
     `thing` is an `Agent`, or a function that returns one, which may be async or an async context
     manager. `input(turn)` makes the input in place of the messages; `context` and `session` are the
     SDK's, values or functions of the turn. The other options are those of `Runner.run_streamed`:
@@ -93,20 +99,21 @@ async def stream(
     sdk = _load()
     async with AsyncExitStack() as opened:
         agent = await _made(sdk, thing, opened)
-        pauses = Pauses(turn)
-        pause = pauses.begin()
+        pauses, memory = Pauses(turn), Memory(turn, _value(session, turn))
+        pause, given = pauses.begin(), _value(context, turn)
         page = PageTools(sdk, turn, pause.tools if pause is not None else [])
         agent = page.added_to(agent)
-        given, memory = _value(context, turn), _value(session, turn)
         if pause is not None:
             told = await resumed(sdk, agent, pause, turn.answers, page, given)
             given = None if isinstance(given, Mapping) else given  # the state has it
         else:
-            told = await input_for(turn, memory, input)
-        result = sdk.Runner.run_streamed(agent, told, context=given, session=memory, **options)
+            told = await memory.input(input)
+        about = {"context": given, "session": memory.session, **options}
+        result = sdk.Runner.run_streamed(agent, told, **about)
         async with aclosing(_events(result)) as events:
             async for event in events:
                 yield event
+        memory.end(is_whole=result.final_output is not None)
         yield pauses.record(result, pause, page)
 
 
@@ -116,7 +123,12 @@ async def _events(result: Any) -> AsyncGenerator[Any, None]:
     try:
         async for event in events:
             yield event
-        if result.run_loop_exception is not None:  # one that no event was before
+    except Exception as error:
+        if type(error).__name__ not in ENDS:
+            raise
+        yield error
+    else:
+        if result.run_loop_exception is not None:  # before the first event, the SDK does not raise
             raise result.run_loop_exception
     finally:
         if not result.is_complete:

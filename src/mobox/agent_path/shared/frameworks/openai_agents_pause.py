@@ -13,18 +13,17 @@ Rule 4: the SDK counts the tokens and turns of the whole run; the record has tho
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from .openai_agents_memory import folder_of, write
 from .openai_agents_page import PageTools
 
 __all__ = ["Pause", "Pauses", "resumed"]
 
-FOLDER = "openai-agents"
 DENIED = "Tool execution was not approved."
 """The parser knows a denied call by these words of the SDK."""
 LOST = "the state in which this run paused is lost, so that its answers cannot be used; retry it"
@@ -52,9 +51,7 @@ class Pauses:
     """The pauses of one run."""
 
     def __init__(self, turn: Any) -> None:
-        given = getattr(turn, "folder", None) or os.environ.get("MOBOX_STATE")
-        self._folder = Path(given) / FOLDER if given else None
-        self._turn = turn
+        self._folder, self._turn = folder_of(turn), turn
 
     def begin(self) -> Pause | None:
         """The pause that this turn's answers continue; `None` if it starts a run."""
@@ -96,8 +93,7 @@ class Pauses:
         # A pause has a request at least, so that this number is another one for each.
         number = len(self._turn.answers) + len(self._turn.earlier_answers)
         name = f"{quote(self._turn.run_id, safe='')}.{number}.json"
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(self._folder / name, text)
+        write(self._folder / name, text)
         return {"file": name}
 
     def _file(self) -> Path | None:
@@ -113,20 +109,6 @@ class Pauses:
                 file.unlink()
 
 
-def _write(file: Path, text: str) -> None:
-    """Write a whole file, of which a process that is killed leaves nothing or all."""
-    temporary = file.with_suffix(".new")
-    with open(temporary, "w", encoding="utf-8", opener=_private) as written:
-        written.write(text)
-        written.flush()
-        os.fsync(written.fileno())
-    temporary.replace(file)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 # Decisions
 
 
@@ -135,9 +117,8 @@ async def resumed(
 ) -> Any:
     """The state with a person's decisions, from which the SDK continues."""
     given = {str(each.get("request_id")): each for each in answers}
-    state = await sdk.RunState.from_json(
-        agent, pause.state, context_deserializer=lambda _stored: context
-    )
+    made = None if isinstance(context, Mapping) else lambda _stored: context
+    state = await sdk.RunState.from_json(agent, pause.state, context_deserializer=made)
     for item in state.get_interruptions():
         answer = given.get(str(_call_of(item)))
         if answer is None:
