@@ -346,7 +346,9 @@ def test_a_tool_of_the_page_is_run_by_the_page(
     assert results(endpoint, chat) == {"call_1": '{"lat": 47}'}
     assert chat.text == "That is all."
     tools = [part for part in chat.messages[-1]["parts"] if "toolCallId" in part]
-    assert [(part["type"], part["state"]) for part in tools] == [("XX", "output-available")]
+    assert [(part["type"], part["state"]) for part in tools] == [
+        ("tool-locate", "output-available")
+    ]
 
 
 # Memory
