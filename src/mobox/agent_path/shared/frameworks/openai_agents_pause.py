@@ -146,9 +146,8 @@ def _described(item: Any, page: PageTools) -> dict[str, Any]:
 
 def _call_of(item: Any) -> Any:
     """The id of a call; one of a hosted server has only the id of its request."""
-    raw = item.raw_item
-    named = raw.get if isinstance(raw, Mapping) else lambda name: getattr(raw, name, None)
-    return named("call_id") or named("id")
+    raw = item.raw_item if isinstance(item.raw_item, Mapping) else vars(item.raw_item)
+    return raw.get("call_id") or raw.get("id")
 
 
 # Tokens
