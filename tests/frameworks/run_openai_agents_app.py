@@ -340,9 +340,15 @@ async def made_by_functions(endpoint: ScriptedOpenAI) -> Any:
         closed.append("closed")
 
     found = []
-    for number, thing in enumerate((later, opened, lambda: "no agent")):
+    things: list[tuple[Any, dict[str, Any]]] = [
+        (later, {}),
+        (opened, {}),
+        (lambda: "no agent", {}),
+        (later, {"conversation_id": "c"}),
+    ]
+    for number, (thing, options) in enumerate(things):
         chat = f"made-{number}"
-        async with App(endpoint, chat, thing) as app:
+        async with App(endpoint, chat, thing, **options) as app:
             events = await app.say(f"[[talk {chat}]] Go.")
         found.append(of("done", events, "reason"))
     return [found, closed]

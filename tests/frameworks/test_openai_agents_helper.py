@@ -21,7 +21,7 @@ OFFLINE = {
     "OPENAI_AGENTS_DISABLE_TRACING": "1",
 }
 DENIED = "Tool execution was not approved. It is the only copy."
-INTERRUPTED = "interrupted: this call has no result"
+INTERRUPTED = "interrupted: this call has no result; it is not known whether it took effect"
 
 
 @pytest.fixture(scope="module")
@@ -129,4 +129,7 @@ def test_an_agent_that_was_handed_the_run_pauses_it(found: dict[str, Any]) -> No
 
 
 def test_functions_make_agents_and_nothing_else(found: dict[str, Any]) -> None:
-    assert found["made_by_functions"] == [[[["stop"]], [["stop"]], [["error"]]], ["closed"]]
+    assert found["made_by_functions"] == [
+        [[["stop"]], [["stop"]], [["error"]], [["error"]]],
+        ["closed"],
+    ]

@@ -35,6 +35,8 @@ from .openai_agents_pause import Pauses, resumed
 __all__ = ["messages", "run", "stream"]
 
 LOWEST, BELOW = "0.24", "0.25"
+OPTIONS = ("error_handlers", "hooks", "max_turns", "run_config")
+"""Options of `Runner.run_streamed`. Conversations that OpenAI's server keeps cannot go back."""
 ENDS = (
     "MaxTurnsExceeded",
     "ModelRefusalError",
@@ -96,6 +98,7 @@ async def stream(
     SDK's, values or functions of the turn. The other options are those of `Runner.run_streamed`:
     `max_turns`, `run_config`, `hooks` and `error_handlers`.
     """
+    _check(options)
     sdk = _load()
     async with AsyncExitStack() as opened:
         agent = await _made(sdk, thing, opened)
@@ -106,6 +109,7 @@ async def stream(
         if pause is not None:
             told = await resumed(sdk, agent, pause, turn.answers, page, given)
             given = None if isinstance(given, Mapping) else given  # the state has it
+            pauses.end_last()
         else:
             told = await memory.input(input)
         about = {"context": given, "session": memory.session, **options}
@@ -115,6 +119,13 @@ async def stream(
                 yield event
         memory.end(is_whole=result.final_output is not None)
         yield pauses.record(result, pause, page)
+
+
+def _check(options: dict[str, Any]) -> None:
+    unknown = ", ".join(sorted({*options} - {*OPTIONS}))
+    if unknown:
+        known = ", ".join(("context", "input", "session", *OPTIONS))
+        raise TypeError(f"unknown option: {unknown}; known: {known}")
 
 
 async def _events(result: Any) -> AsyncGenerator[Any, None]:

@@ -4,8 +4,9 @@ The SDK's `RunState` has the whole conversation with its images, and the run's c
 name of the file is in the log.
 
 Rule 1: the file is on the disk before the pause is emitted.
-Rule 2: each pause of a run has a file of its own. It is deleted when the run has paused again or
-        ended, and when another run of the chat starts: then the paused one is cancelled.
+Rule 2: each pause of a run has a file of its own. It is deleted before the run continues from it,
+        so that its calls are not made twice, and when another run of the chat starts: then the
+        paused one is cancelled.
 Rule 3: decisions are matched by the id of the call. A call without one waits on.
 Rule 4: the SDK counts the tokens and turns of the whole run; the record has those of this process.
 """
@@ -66,12 +67,15 @@ class Pauses:
         except (OSError, ValueError, TypeError) as error:
             raise RuntimeError(LOST) from error
 
+    def end_last(self) -> None:
+        """The run continues from its last pause now, once."""
+        file = self._file()
+        self._forget(*([file] if file is not None else []))
+
     def record(self, result: Any, before: Pause | None, page: PageTools) -> dict[str, Any]:
         """The line about the end of a run or its pause, which is stored with it."""
         usage, turns = _usage(result.context_wrapper.usage), result.current_turn
         stored = self._store(result, page, usage) if result.interruptions else None
-        last = self._file()
-        self._forget(*([last] if last is not None else []))
         return {
             "__result__": True,
             "final_output": result.final_output,
