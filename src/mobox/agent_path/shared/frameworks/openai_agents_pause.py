@@ -57,7 +57,7 @@ class Pauses:
     def begin(self) -> Pause | None:
         """The pause that this turn's answers continue; `None` if it starts a run."""
         if self._turn.kind != "answers":
-            self._forget(*(self._folder.glob("*.json") if self._folder is not None else ()))
+            self._forget_all()
             return None
         file = self._file()
         if file is None:
@@ -70,7 +70,8 @@ class Pauses:
     def end_last(self) -> None:
         """The run continues from its last pause now, once."""
         file = self._file()
-        self._forget(*([file] if file is not None else []))
+        if file is not None:
+            file.unlink()
 
     def record(self, result: Any, before: Pause | None, page: PageTools) -> dict[str, Any]:
         """The line about the end of a run or its pause, which is stored with it."""
@@ -107,8 +108,8 @@ class Pauses:
             return None
         return self._folder / Path(name).name
 
-    def _forget(self, *files: Path) -> None:
-        for file in files:
+    def _forget_all(self) -> None:
+        for file in self._folder.glob("*.json") if self._folder is not None else ():
             with suppress(OSError):
                 file.unlink()
 
