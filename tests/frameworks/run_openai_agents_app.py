@@ -219,6 +219,11 @@ async def session(endpoint: ScriptedOpenAI) -> Any:
         await app.stop()
         await app.say("What happened?")
         told.append(app.told())
+    more = {"session": made, "max_turns": 1}
+    async with App(endpoint, "again", Agent(name="a", tools=[paint]), **more) as app:
+        await app.say("[[paint again]] Go.")
+        await app.regenerate()
+        told.append(app.told())
     return told
 
 

@@ -73,9 +73,10 @@ def test_a_stopped_call_is_interrupted_in_the_next_turn(found: dict[str, Any]) -
 
 
 def test_a_session_goes_on_goes_back_and_is_usable_after_a_stop(found: dict[str, Any]) -> None:
-    second, regenerated, stopped = found["session"]
+    second, regenerated, stopped, retried = found["session"]
     assert second == [["user", "[[talk session]] Go."], ["text", "One."], ["user", "And then?"]]
     assert regenerated == second
+    assert retried == [["user", "[[paint again]] Go."]]
     assert stopped == [
         ["user", "[[hold halted]] Go."],
         ["call", "hold {}"],

@@ -3,8 +3,8 @@
 Rule 1: without a session, the input is the whole conversation, from the chat's log. So edits,
         regenerations and retries need nothing, and every call in it has a result.
 Rule 2: a session is given only the new message; the SDK adds what is before.
-Rule 3: a session is what was said before a turn if its last run ended by itself and is the turn's
-        parent. Otherwise, as after an edit or a stop, the chat's log replaces its content.
+Rule 3: a session is what was said before a new message if its last run ended by itself and is the
+        message's parent. Otherwise, as after an edit or a stop, the chat's log replaces it.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ class Memory:
     async def _is_current(self) -> bool:
         """Whether the session is what was said before this turn."""
         last = self._file.read_text("utf-8") if self._file and self._file.exists() else None
-        is_last = last == self._turn.parent
-        return is_last and (not self._turn.history or bool(await self.session.get_items(limit=1)))
+        if self._turn.kind != "message" or last != self._turn.parent:
+            return False
+        return not self._turn.history or bool(await self.session.get_items(limit=1))
 
     def _forget(self) -> None:
         """The session changes from now on."""
