@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import pytest
 
 from frameworks.scripted_anthropic import Scripts, call, say
 from frameworks.scripted_openai import ScriptedOpenAI, scripted_openai
-from frameworks.stage import Stage
+from frameworks.stage import Json, Stage
 from frameworks.test_openai_agents_helper import OFFLINE
 from server.live_server import clean_environment
 
@@ -25,6 +26,7 @@ SCRIPTS: Scripts = {
     "talk": [[say("One.")], [say("Two.")]],
     "weather": [[call("c1", "get_weather", city="Lisbon")], [say("It is warm.")], [say("Yes.")]],
     "files": [[call("c1", "list_files")], [call("c2", "delete_file", path="a.txt")], END],
+    "form": [[call("c1", "fill_form", who="Ann")], END],
     "boss": [[call("c1", "clean", input="[[inner boss]] Clean.")], END],
     "inner": [[call("c2", "delete_file", path="a.txt")], [say("It is clean.")]],
 }
@@ -111,6 +113,33 @@ def test_an_agent_as_a_tool_asks_for_an_approval(stage: Stage, provider: Scripte
     assert chat.text == "That is all."
     names = [tool["name"] for tool in provider.requests[-1]["tools"]]
     assert names == ["clean", "transfer_to_writer"]
+
+
+def test_tools_of_the_page_after_a_kill(stage: Stage, provider: ScriptedOpenAI) -> None:
+    chat = stage.chat("form", "weather")
+    asked = {"id": "m1", "role": "user", "content": "[[form form]] Go."}
+    first = post(stage, chat.name, "r1", asked)
+    chat.until("waiting")
+    stage.restart()
+    [started] = [event for event in first if event["type"] == "TOOL_CALL_START"]
+    value = json.dumps({"filled": True})
+    told = {"id": "m2", "role": "tool", "toolCallId": started["toolCallId"], "content": value}
+    second = post(stage, chat.name, "r2", asked, told)
+    assert second[-1]["outcome"]["type"] == "success"
+    [result] = [item for item in provider.conversations("form")[-1] if item.kind == "result"]
+    assert json.loads(result.text) == {"filled": True}
+    assert chat.text == "That is all."
+
+
+def post(stage: Stage, thread: str, run: str, *messages: Json) -> list[Json]:
+    """What a page of AG-UI gets that has a tool."""
+    schema = {"type": "object", "properties": {"who": {"type": "string"}}}
+    tool = {"name": "fill_form", "description": "Fills it.", "parameters": schema}
+    given = {"threadId": thread, "runId": run, "messages": messages, "tools": [tool]}
+    body = {**given, "context": [], "state": {}, "forwardedProps": {}}
+    with stage.client.stream("POST", "/api/agui/agents/weather", json=body) as response:
+        lines = list(response.iter_lines())
+    return [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
 
 
 def test_an_agent_in_an_app(frameworks: Path, provider: ScriptedOpenAI, tmp_path: Path) -> None:
