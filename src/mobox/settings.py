@@ -348,6 +348,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     notifications."""
     grace: float = 1
     """How long a message waits for the disconnect of a client that has left the running run."""
+    exit_seconds: float = 5
+    """How long an agent's process may take to exit after it has said that it is done."""
     drain: float = 8
     """How long agents have to exit when the server shuts down."""
 

@@ -294,8 +294,11 @@ class Supervisor:
 
     def _start(self, run: Run, agent: Agent, slot: RunSlot) -> Attempt:
         state = self._states.of(run.owner, run.chat_id)
-        launch = partial(self._launch, agent, state)
-        deps = AttemptDeps(launch, self._stderr, self._settings, state)
+
+        async def launch(turn: Turn) -> Execution:
+            return self._launch(agent, state, turn)
+
+        deps = AttemptDeps(launch, self._stderr, self._settings, state, lambda: None)
         attempt = Attempt(self._storage, run, agent, deps)
         if self._closing:
             attempt.interrupt()
