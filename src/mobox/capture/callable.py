@@ -126,6 +126,11 @@ class CallableExecution:
         """Whether the function has received all answers."""
         return self._turn.has_all_answers
 
+    @property
+    def stderr(self) -> str:
+        """Empty: a function has the program's own stderr."""
+        return ""
+
     def set_frontend(self, frontend: Frontend) -> None:
         """Pass the frontend state that came with an answer."""
         self._turn.see_frontend(frontend)

@@ -72,6 +72,10 @@ class Execution(Protocol):
     def has_all_answers(self) -> bool:
         """Whether it has certainly received all answers, even without output since."""
 
+    @property
+    def stderr(self) -> str:
+        """The end of what it has written to stderr so far."""
+
     def set_frontend(self, frontend: Frontend) -> None:
         """Pass the frontend state that came with an answer."""
 

@@ -198,7 +198,8 @@ class Attempt:
                 await retry_while_unavailable(self._writer.catch_up)
             while self.state is not State.OVER:
                 outcome = await self._run_agent()
-                await self._keep_stderr(outcome)
+                self._stderr += outcome.stderr_tail + self._late_output()
+                await self._keep_stderr(self._stderr)
                 async with self._answer_lock:
                     await self._conclude(outcome)
         except (Fenced, NotFoundError):
@@ -229,7 +230,7 @@ class Attempt:
         turn = await self._turn()
         if turn is not None and not turn.is_resumed:
             await self._writer.write(self._start_event(turn))
-        if turn is None or self._is_stopped:
+        if turn is None or self._is_leaving():
             return Outcome(exit_code=0)
         self._writer.set_frontend(turn.frontend)
         self._writer.listen(until_end=not isinstance(self.agent, FunctionAgent))
@@ -238,7 +239,7 @@ class Attempt:
         except OSError as error:
             self._leave(Trigger.STOP, Termination("error", _launch_error(error)))
             return Outcome()
-        if self._is_stopped:
+        if self._is_leaving():  # it was stopped meanwhile
             execution.kill()
             async with execution:
                 return await execution.outcome()
@@ -259,8 +260,7 @@ class Attempt:
                 self._deps.on_started()
         return replace(outcome, stderr_tail=self._redacted(outcome.stderr_tail))
 
-    @property
-    def _is_stopped(self) -> bool:
+    def _is_leaving(self) -> bool:
         return self.state in LEAVING
 
     async def _turn(self) -> Turn | None:
@@ -326,7 +326,9 @@ class Attempt:
         """The agent says that it is done: end the run, unless it waits or is being stopped."""
         async with self._answer_lock:
             if self.state is State.RUNNING and not self._has_ignored_answer():
+                assert self._execution is not None
                 self._move(Trigger.DONE)
+                await self._keep_stderr(self._stderr + self._redacted(self._execution.stderr))
                 await self._writer.end(None, *self._last_events(_SUCCESS))
                 self.run_has_ended.set()
 
@@ -478,14 +480,14 @@ class Attempt:
             return error
         return replace(error, message=f"{error.message} {problem[0].upper()}{problem[1:]}.")
 
-    async def _keep_stderr(self, outcome: Outcome) -> None:
-        self._stderr += outcome.stderr_tail
-        if self._writer.late:
-            late = self._writer.late.decode("utf-8", "backslashreplace")
-            self._stderr += f"{AFTER_DONE}\n{self._redacted(late)}"
-        if self._stderr:
+    def _late_output(self) -> str:
+        late = self._writer.late.decode("utf-8", "backslashreplace")
+        return f"{AFTER_DONE}\n{self._redacted(late)}" if late else ""
+
+    async def _keep_stderr(self, text: str) -> None:
+        if text:
             try:
-                await asyncio.to_thread(self._deps.stderr.keep, self.run, self._stderr)
+                await asyncio.to_thread(self._deps.stderr.keep, self.run, text)
             except OSError as error:
                 log.warning("run %s: cannot store its stderr: %s", self.run.id, error)
 
