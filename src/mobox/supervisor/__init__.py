@@ -135,6 +135,11 @@ class Supervisor:
         return len(self._attempts)
 
     @property
+    def spares(self) -> int:
+        """How many processes wait here for a turn."""
+        return len(self._spares)
+
+    @property
     def executes(self) -> bool:
         """Whether this process executes agents at all."""
         return self._settings.executes
