@@ -101,26 +101,21 @@ async def test_a_function_has_no_spares(tmp_path: Path) -> None:
 
 
 async def test_two_chats_at_once_with_one_spare(tmp_path: Path) -> None:
-    code = REMEMBERS.replace("emit_done()", 'wait_for("go"); emit_done()')
-    slow = write_agent(tmp_path / "warm", code, "warm: 1")
+    go = tmp_path / "go"
+    hold = f"while not pathlib.Path({str(go)!r}).exists(): time.sleep(0.01)\n    emit_done()"
+    slow = write_agent(tmp_path / "warm", REMEMBERS.replace("emit_done()", hold), "warm: 1")
     async with staged(tmp_path, slow, warm=True) as stage:
         first = await stage.begin(submit("a", "m1", "one"))
         await until_warm(stage)  # while the first still runs
-        others = [await stage.begin(submit("b", f"m-{name}", name)) for name in ("two", "three")]
-        places = (*(tmp_path / "state").glob("*"), *spare_folders(tmp_path))
-        while {run.status for run in [await stage.store.run("ann", r.id) for r in others]} != {
-            "done"
-        }:
-            places = (*(tmp_path / "state").glob("*"), *spare_folders(tmp_path))
-            for place in places:
-                with suppress(OSError):
-                    (place / "go").touch()
-                    (place / "state" / "go").touch()
-            await asyncio.sleep(0.01)
-        answers = [text_of(await stage.until_it_ends(run)) for run in others]
-        assert sorted(answer.split()[0] for answer in answers) == ["cold", "warm"]
-        assert {answer.split()[1] for answer in answers} == {"b;"}
-        await stage.until_it_ends(first)
+        names = ("two", "three")
+        others = await asyncio.gather(
+            *(stage.begin(submit("b", f"m-{name}", name)) for name in names)
+        )
+        await until(lambda: len(list((tmp_path / "state").rglob("memory"))) == 3)
+        go.touch()
+        answers = [text_of(await stage.until_it_ends(run)) for run in (first, *others)]
+    assert answers[0] == "cold a;"
+    assert sorted(answers[1:]) == ["cold b;", "warm b;"]
 
 
 async def test_a_changed_file_of_the_agent_counts_at_once(tmp_path: Path, remembers: Agent) -> None:
@@ -209,7 +204,10 @@ async def test_an_agent_that_uses_its_state_before_its_turn_has_no_spares(
 
 
 async def test_output_before_the_turn_belongs_to_the_next_turn(tmp_path: Path) -> None:
-    code = 'emit_text("loaded "); print("hm", file=sys.stderr); emit_text(read_turn().prompt); emit_done()'
+    code = """
+        emit_text("loaded "); print("hm", file=sys.stderr)
+        emit_text(read_turn().prompt); emit_done()
+    """
     loud = write_agent(tmp_path / "loud", code, "warm: 1")
     async with staged(tmp_path, loud, warm=True) as stage:
         await said(stage, "a", "m1")
@@ -288,6 +286,11 @@ STAGES = {
 }
 
 
+def start_server(folder: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "supervisor.warm_server", str(folder)]
+    return subprocess.Popen(command, cwd=Path(__file__).parents[1])
+
+
 @pytest.mark.parametrize("stage_name", STAGES)
 @pytest.mark.parametrize("keepers", [False, True], ids=["server", "server and keepers"])
 async def test_nothing_is_lost_when_the_server_is_killed(
@@ -309,10 +312,7 @@ async def test_nothing_is_lost_when_the_server_is_killed(
     warm = write_agent(tmp_path / "warm", code, "warm: 1")
     if sign == "has ended":
         (tmp_path / "end").touch()
-    server = subprocess.Popen(
-        [sys.executable, "-m", "supervisor.warm_server", str(tmp_path)],
-        cwd=Path(__file__).parents[1],
-    )
+    server = start_server(tmp_path)
     try:
         await until((tmp_path / "has a spare").exists)
         if sign != "has a spare":
