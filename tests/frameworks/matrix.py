@@ -75,13 +75,14 @@ class Adapter:
             scripts["history"].insert(1, [self.delegate("[[helper {chat}]] Look around.")])
         return scripts
 
-    def stage(self, folder: Path, python: Path, provider: Provider) -> Stage:
-        """A server with this framework's agent."""
+    def stage(self, folder: Path, python: Path, provider: Provider, warm: int = 0) -> Stage:
+        """A server with this framework's agent, and with so many spares."""
         files = {
             file.name: file.read_text() for file in (HERE / "adapters" / self.folder).iterdir()
         }
         env = {"NO_PROXY": "127.0.0.1", self.base_url: provider.url, **self.env}
-        agent = {"framework": self.framework, "entry": [str(python), "run_agent.py"], "env": env}
+        entry = [str(python), "run_agent.py"]
+        agent = {"framework": self.framework, "entry": entry, "env": env, "warm": warm}
         return Stage(folder, {TOOLS.name: TOOLS.read_text(), **files}, agent)
 
 

@@ -342,7 +342,7 @@ class Attempt:
                 await self._drain(execution)
         except TimeoutError:
             log.warning(
-                "run %s (agent %s): had not exited %g s after it was done; ending its process",
+                "run %s (agent %s): had not exited %s s after it was done; ending its process",
                 self.run.id,
                 self.run.agent,
                 seconds,
