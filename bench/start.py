@@ -124,7 +124,8 @@ def _seconds(client: httpx.Client, agent: str) -> float:
 def _is_text(line: str) -> bool:
     if not line.startswith("data: {"):
         return False
-    return json.loads(line.removeprefix("data: "))["type"] == "text-delta"
+    chunk = json.loads(line.removeprefix("data: "))
+    return bool(chunk["type"] == "text-delta")
 
 
 def _until_still(data: Path) -> list[int]:

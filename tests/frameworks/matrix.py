@@ -66,6 +66,8 @@ class Adapter:
     """A call that gives a task to a subagent."""
     tidy: Callable[[list[Item]], list[Item]] = lambda items: items
     """Removes what the framework itself adds to a request."""
+    warm: int = 0
+    """Spare processes of the agent."""
 
     def scripts(self) -> Scripts:
         """The scripts, with the names that this framework's tools have for the model."""
@@ -75,14 +77,14 @@ class Adapter:
             scripts["history"].insert(1, [self.delegate("[[helper {chat}]] Look around.")])
         return scripts
 
-    def stage(self, folder: Path, python: Path, provider: Provider, warm: int = 0) -> Stage:
-        """A server with this framework's agent, and with so many spares."""
+    def stage(self, folder: Path, python: Path, provider: Provider) -> Stage:
+        """A server with this framework's agent."""
         files = {
             file.name: file.read_text() for file in (HERE / "adapters" / self.folder).iterdir()
         }
         env = {"NO_PROXY": "127.0.0.1", self.base_url: provider.url, **self.env}
         entry = [str(python), "run_agent.py"]
-        agent = {"framework": self.framework, "entry": entry, "env": env, "warm": warm}
+        agent = {"framework": self.framework, "entry": entry, "env": env, "warm": self.warm}
         return Stage(folder, {TOOLS.name: TOOLS.read_text(), **files}, agent)
 
 
