@@ -22,6 +22,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 SPARES = ".spares"
 STATE = "state"
@@ -43,16 +45,23 @@ def make_spare(states: str) -> tuple[str, int]:
     spares = os.path.join(states, SPARES)
     os.makedirs(spares, 0o700, exist_ok=True)
     path = os.path.join(spares, f"{os.getpid()}-{os.urandom(6).hex()}")
-    among = os.open(spares, os.O_RDONLY)
-    try:
-        fcntl.flock(among, fcntl.LOCK_EX)  # or another server takes it for one that has ended
+    with locked(spares):
         os.mkdir(path, 0o700)
         os.mkdir(os.path.join(path, STATE), 0o700)
         lock = os.open(path, os.O_RDONLY)
         fcntl.flock(lock, fcntl.LOCK_EX)
-    finally:
-        os.close(among)
     return path, lock
+
+
+@contextmanager
+def locked(spares: str) -> Iterator[None]:
+    """Let no other server take a spare that is being made for one that has ended."""
+    folder = os.open(spares, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def lend(chat: str, spare: str) -> int:
@@ -73,31 +82,36 @@ def _lend(folder: int, chat: str, spare: str) -> None:
     written = [name for name in os.listdir(place) if name != CACHE]
     if written:
         raise Refused(f"it wrote {written[0]!r} to its state folder before it read its turn")
-    os.symlink(os.path.basename(chat), os.path.join(spare, CHAT))
     os.symlink(os.path.basename(spare), os.path.join(place, LENT))
+    os.symlink(os.path.basename(chat), os.path.join(spare, CHAT))
     exchange(place, chat)
 
 
 def give_back(spare: str) -> bool:
     """Put a lent folder back; true if it was lent. The caller holds the lock of the spare."""
-    place = os.path.join(spare, STATE)
-    name = target_of(os.path.join(spare, CHAT))
-    if name is None or os.path.lexists(os.path.join(place, LENT)):
-        return False
-    chat = os.path.join(os.path.dirname(os.path.dirname(spare)), name)
-    if target_of(os.path.join(chat, LENT)) != os.path.basename(spare):
-        return False  # the chat was deleted
+    place, chat = os.path.join(spare, STATE), chat_of(spare)
+    if chat is None or target_of(os.path.join(chat, LENT)) != os.path.basename(spare):
+        return False  # it is back, or the chat was deleted
     exchange(place, chat)
+    if os.path.islink(os.path.join(chat, LENT)):
+        os.unlink(os.path.join(chat, LENT))  # an agent may write anything to its folder
     merge(place, chat)
     return True
 
 
 def is_empty(spare: str) -> bool:
     """Whether a spare's folder has nothing of a chat that still exists."""
-    name = target_of(os.path.join(spare, CHAT))
-    if name is None or os.path.lexists(os.path.join(spare, STATE, LENT)):
+    chat = chat_of(spare)
+    if chat is None or not os.path.lexists(chat):
         return True
-    return not os.path.lexists(os.path.join(os.path.dirname(os.path.dirname(spare)), name))
+    is_back = target_of(os.path.join(spare, STATE, LENT)) == os.path.basename(spare)
+    return is_back and target_of(os.path.join(chat, LENT)) != os.path.basename(spare)
+
+
+def chat_of(spare: str) -> str | None:
+    """The place of the folder that a spare has, or had."""
+    name = target_of(os.path.join(spare, CHAT))
+    return None if name is None else os.path.join(os.path.dirname(os.path.dirname(spare)), name)
 
 
 def put_back(spare: str) -> bool | None:

@@ -133,6 +133,8 @@ class KeptProcess:
 
     async def bind(self, state: Path) -> None:
         """Give a spare the state folder of a chat; raises `NotBound`. Once for each process."""
+        if self._status.done():
+            raise NotBound("it has ended")
         self._ask_to_bind(state)
         assert self._bound is not None
         try:

@@ -305,7 +305,7 @@ class Supervisor:
     def _start(self, run: Run, agent: Agent, slot: RunSlot) -> Attempt:
         state = self._states.of(run.owner, run.chat_id)
         launch = partial(self._launch, agent, state)
-        on_started = partial(self._spares.prepare, agent)
+        on_started = partial(self._prepare_spares, agent)
         deps = AttemptDeps(launch, self._stderr, self._settings, state, on_started)
         attempt = Attempt(self._storage, run, agent, deps)
         if self._closing:
@@ -324,6 +324,10 @@ class Supervisor:
             return ProcessExecution.start(job_of(agent, state), turn, self._sandbox)
         execution.hand_over(turn)
         return execution
+
+    def _prepare_spares(self, agent: Agent) -> None:
+        if self._given_launch is None:
+            self._spares.prepare(agent)
 
     # Resuming, stopping, deleting
 

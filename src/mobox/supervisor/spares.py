@@ -33,6 +33,7 @@ from mobox.sandbox.lending import (
     TAKEN,
     Refused,
     is_empty,
+    locked,
     make_spare,
     put_back,
 )
@@ -45,6 +46,7 @@ ATTEMPTS: Final = 3
 """Spares of one version of an agent that may end before their turn."""
 WHY: Final = 300
 """Characters of a spare's last line on stderr that the server's log shows."""
+STALE: Final = "stale"
 MOST_FILES: Final = 10_000
 """Files of an agent's folder that are compared."""
 _NOT_WATCHED: Final = frozenset({".git", ".venv", "node_modules", "__pycache__"})
@@ -108,8 +110,13 @@ class Spares:
         version = await asyncio.to_thread(version_of, agent)
         while waiting := self._of(agent):
             spare = waiting[0]
-            self._remove(spare)
-            if spare.version == version and await self._binds(spare, state):
+            self._idle.remove(spare)  # so that no other run takes it meanwhile
+            answer = await self._bind(spare, state) if spare.version == version else STALE
+            if answer == TAKEN:
+                self._idle.insert(0, spare)
+                return None
+            spare.expiry.cancel()
+            if answer is None:
                 return spare.execution
             spare.execution.kill()
         return None
@@ -136,16 +143,16 @@ class Spares:
 
     # The hand-over
 
-    async def _binds(self, spare: Spare, state: Path) -> bool:
-        """Whether a spare gets the state folder of a chat."""
+    async def _bind(self, spare: Spare, state: Path) -> str | None:
+        """Give a spare the state folder of a chat; returns why not, `None` if it has it."""
         try:
             await spare.child.bind(state)
         except (NotBound, OSError) as problem:
             if str(problem) != TAKEN and spare.execution.running:
                 self._give_up(spare.version, str(problem))
-            return False
+            return str(problem)
         self._failures.pop(spare.agent, None)
-        return True
+        return None
 
     def _give_up(self, version: Version, why: str) -> None:
         self._failures[version.agent.id] = Failures(version, ATTEMPTS)
@@ -229,7 +236,7 @@ class Spares:
 
 
 def _recover(spares: Path) -> None:
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError), locked(str(spares)):
         for folder in sorted(spares.iterdir()):
             _clean_up(folder)
 
