@@ -125,7 +125,7 @@ def is_own(folder: int, state: str) -> bool:
     spare = lending().lent_to(state)
     if spare is None:  # a file of the agent has this name
         return True
-    with suppress(OSError):  # the server of the process that ended may put it back, too
+    with suppress(Exception):  # the server of the process that ended may put it back, too
         lending().put_back(spare)
     return False
 

@@ -242,7 +242,7 @@ class Attempt:
         if self._is_leaving():  # it was stopped meanwhile
             execution.kill()
             async with execution:
-                return await execution.outcome()
+                return Outcome(exit_code=0)
         self._move(Trigger.LAUNCHED)
         doing = f"{'Resuming' if turn.is_resumed else 'Starting'} {self.agent.name}"
         del turn  # the agent has it, and may run for long

@@ -131,7 +131,7 @@ class RunWriter:
 
         `until_end`: its output ends with the line that says so, not only when the process exits.
         """
-        self._until_end, self.has_ended = until_end, False
+        self._until_end, self.has_ended, self.late = until_end, False, bytearray()
         self._processes += 1
         attempt, process = self._run.leg, self._processes
         first = f"{attempt}." if attempt > 1 else ""
