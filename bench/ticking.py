@@ -100,6 +100,11 @@ class TickingExecution:
         """It was told nothing."""
         return True
 
+    @property
+    def stderr(self) -> str:
+        """It writes none."""
+        return ""
+
     def set_frontend(self, frontend: Frontend) -> None:
         """It has no use for pages."""
 

@@ -169,6 +169,12 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _whole_number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError("expected a whole number from 0 upwards")
+    return int(text)
+
+
 def _seconds(text: str) -> float:
     with suppress(ValueError):
         seconds = float(text)
@@ -319,6 +325,12 @@ class Settings(Struct, frozen=True, kw_only=True):
             _one_of("full", "brief"),
         ),
     ] = None
+    max_spares: Annotated[
+        int,
+        Setting(
+            "processes kept started for agents with `warm` in agent.yaml; 0: none", _whole_number
+        ),
+    ] = 8
     hold: Annotated[
         float, Setting("seconds that a waiting agent's process is kept alive", _seconds)
     ] = 600
@@ -358,6 +370,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     notifications."""
     grace: float = 1
     """How long a message waits for the disconnect of a client that has left the running run."""
+    spare_seconds: float = 900
+    """How long a spare process is kept that no run uses."""
+    exit_seconds: float = 5
+    """How long an agent's process may take to exit after it has said that it is done."""
     drain: float = 8
     """How long agents have to exit when the server shuts down."""
 

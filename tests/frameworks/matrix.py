@@ -66,6 +66,8 @@ class Adapter:
     """A call that gives a task to a subagent."""
     tidy: Callable[[list[Item]], list[Item]] = lambda items: items
     """Removes what the framework itself adds to a request."""
+    warm: int = 0
+    """Spare processes of the agent."""
 
     def scripts(self) -> Scripts:
         """The scripts, with the names that this framework's tools have for the model."""
@@ -81,7 +83,8 @@ class Adapter:
             file.name: file.read_text() for file in (HERE / "adapters" / self.folder).iterdir()
         }
         env = {"NO_PROXY": "127.0.0.1", self.base_url: provider.url, **self.env}
-        agent = {"framework": self.framework, "entry": [str(python), "run_agent.py"], "env": env}
+        entry = [str(python), "run_agent.py"]
+        agent = {"framework": self.framework, "entry": entry, "env": env, "warm": self.warm}
         return Stage(folder, {TOOLS.name: TOOLS.read_text(), **files}, agent)
 
 

@@ -82,6 +82,11 @@ def _metrics(storage: Storage, supervisor: Supervisor) -> Registry:
     metrics.gauge(
         "mobox_legs", "Attempts (agents) running in this process.", lambda: supervisor.running
     )
+    metrics.gauge(
+        "mobox_spares",
+        "Processes of agents that wait in this process for a turn (warm start).",
+        lambda: supervisor.spares,
+    )
     return metrics
 
 

@@ -35,7 +35,7 @@ from mobox.errors import (
     UnknownAgent,
 )
 from mobox.events.turn import Answer, Request, Turn
-from mobox.sandbox import Sandbox, get_sandbox
+from mobox.sandbox import get_sandbox
 from mobox.settings import Settings, now_ms
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
@@ -50,6 +50,7 @@ from mobox.supervisor.late_answers import answered_requests_of, late_answers
 from mobox.supervisor.permissions import automatic_replies, create_permissions
 from mobox.supervisor.pruning import sweep_files
 from mobox.supervisor.recovery import PollLoop, Reaper, Sweep, lost_remotely
+from mobox.supervisor.spares import Spares
 from mobox.supervisor.states import LEAVING, State, Termination
 
 log = logging.getLogger("mobox.supervisor")
@@ -99,7 +100,9 @@ class Supervisor:
         self._stderr = StderrFolder(data / "logs")
         self._settings = settings or Settings()
         self._default_agent = default_agent
-        self._launch = launch or partial(_launch, get_sandbox("process"))
+        self._given_launch = launch
+        self._sandbox = get_sandbox("process")
+        self._spares = Spares(data / "state", self._sandbox, self._settings)
         self._reaper = Reaper(storage)
         self._attempts = Attempts(self._reaper)
         self._slots = RunSlots(self._settings, storage, self._attempts)
@@ -116,6 +119,7 @@ class Supervisor:
         self._closing = False
 
     async def __aenter__(self) -> Self:
+        await self._spares.recover()
         self._polling.start()
         return self
 
@@ -131,6 +135,11 @@ class Supervisor:
     def running(self) -> int:
         """How many attempts are executed here."""
         return len(self._attempts)
+
+    @property
+    def spares(self) -> int:
+        """How many processes wait here for a turn."""
+        return len(self._spares)
 
     @property
     def executes(self) -> bool:
@@ -194,6 +203,7 @@ class Supervisor:
                 await self._ended()
         self.hurry()
         await self._ended()
+        await self._spares.close()
 
     def hurry(self) -> None:
         """Kill the agents that are still shutting down."""
@@ -306,12 +316,29 @@ class Supervisor:
     def _start(self, run: Run, agent: Agent, slot: RunSlot) -> Attempt:
         state = self._states.of(run.owner, run.chat_id)
         launch = partial(self._launch, agent, state)
-        deps = AttemptDeps(launch, self._stderr, self._settings, self._data, state)
+        on_started = partial(self._prepare_spares, agent)
+        deps = AttemptDeps(launch, self._stderr, self._settings, self._data, state, on_started)
         attempt = Attempt(self._storage, run, agent, deps)
         if self._closing:
             attempt.interrupt()
         self._attempts.begin(attempt, slot)
         return attempt
+
+    async def _launch(self, agent: Agent, state: Path, turn: Turn) -> Execution:
+        """Give the turn to a function of this program, a spare process or a new one."""
+        if self._given_launch is not None:
+            return self._given_launch(agent, state, turn)
+        if isinstance(agent, FunctionAgent):
+            return CallableExecution(agent, state, turn)
+        execution = await self._spares.take(agent, state)
+        if execution is None:
+            return ProcessExecution.start(job_of(agent, state), turn, self._sandbox)
+        execution.hand_over(turn)
+        return execution
+
+    def _prepare_spares(self, agent: Agent) -> None:
+        if self._given_launch is None:
+            self._spares.prepare(agent)
 
     # Resuming, stopping, deleting
 
@@ -441,10 +468,3 @@ class Supervisor:
         here = [attempt for attempt in attempts if attempt.state not in LEAVING]
         for attempt in await lost_remotely(self._storage, here):
             attempt.end_at_once()
-
-
-def _launch(sandbox: Sandbox, agent: Agent, state: Path, turn: Turn) -> Execution:
-    """Start a process in the sandbox, or a function of this program."""
-    if isinstance(agent, FunctionAgent):
-        return CallableExecution(agent, state, turn)
-    return ProcessExecution.start(job_of(agent, state), turn, sandbox)

@@ -83,7 +83,7 @@ class ActiveRuns:
             return await ends_remotely(self._storage, owner, run_id, self._settings.drain)
         is_leaving = attempt.state in LEAVING
         if is_leaving:
-            await self._attempts.wait_for([attempt])
+            await self._attempts.wait_for_end(attempt)
         return is_leaving
 
     async def _interrupts(self, run: Run, policy: WhenRunning) -> bool:

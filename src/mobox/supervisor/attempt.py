@@ -3,6 +3,8 @@
 Rule 1: whatever happens, the run ends with one DONE, waits, or was taken over by another process.
 Rule 2: output during shutdown is logged, except when a waiting process is released: the run stays
         `waiting` and the process's last output is discarded.
+        The run of a process that says `done` ends at once. The process has `exit_seconds` to exit;
+        what it still writes is kept with its stderr, and how it exits changes nothing any more.
 Rule 3: timeouts apply while the agent is running. A waiting process is ended after `hold` seconds;
         the answer then starts a new attempt.
 Rule 4: a stored answer reaches the agent. An agent that exited without reading it is started again.
@@ -14,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,8 +24,8 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from mobox.capture.catalog import Agent
-from mobox.capture.execution import Execution, Outcome, last_words
+from mobox.capture.catalog import Agent, FunctionAgent
+from mobox.capture.execution import STDERR_TAIL, Execution, Outcome, last_words
 from mobox.errors import (
     Fenced,
     MoboxError,
@@ -65,18 +67,22 @@ PREVIEW: Final = 80
 """Characters of the prompt that START shows."""
 WHY: Final = 500
 """Characters of an agent's error that the server's log shows."""
+AFTER_DONE: Final = "mobox: written to stdout after the agent was done:"
+_SUCCESS: Final = Outcome(exit_code=0)
 BROKEN: Final = Error(message="The server had an internal error in this run.", code="internal")
 
 
 class AttemptDeps(NamedTuple):
     """The dependencies and limits of an attempt."""
 
-    launch: Callable[[Turn], Execution]
+    launch: Callable[[Turn], Awaitable[Execution]]
     stderr: StderrFolder
     limits: Settings
     data: Path
     state: Path
     """The chat's state folder."""
+    on_started: Callable[[], object]
+    """Called when the agent emits something for the first time, and when it has exited."""
 
 
 class Attempt:
@@ -101,6 +107,8 @@ class Attempt:
         self._last_answers: tuple[Answer, ...] = ()
         self._output_bytes = 0
         self._stderr = ""
+        self.run_has_ended = asyncio.Event()
+        """The end of the run is stored; the process may still be exiting."""
 
     def _move(self, trigger: Trigger) -> None:
         self.state = after(self.state, trigger)
@@ -165,6 +173,8 @@ class Attempt:
         """End the process, unless it is being ended; a waiting run stays `waiting`."""
         if self.state is State.WAITING:
             self._leave(Trigger.RELEASE)
+        elif self.state is State.EXITING:
+            self._stop_execution()
         elif self.state not in LEAVING:
             self._leave(Trigger.STOP, termination)
 
@@ -174,10 +184,13 @@ class Attempt:
         self._move(trigger)
         self._termination = self._termination or termination
         if before in HAS_PROCESS:
-            assert self._execution is not None
-            self._stopping = asyncio.create_task(self._execution.stop())
+            self._stop_execution()
         elif before is State.STARTING and self._reading_turn is not None:
             self._reading_turn.cancel()
+
+    def _stop_execution(self) -> None:
+        assert self._execution is not None
+        self._stopping = asyncio.create_task(self._execution.stop())
 
     # Execution
 
@@ -188,7 +201,8 @@ class Attempt:
                 await retry_while_unavailable(self._writer.catch_up)
             while self.state is not State.OVER:
                 outcome = await self._run_agent()
-                await self._keep_stderr(outcome)
+                self._stderr += outcome.stderr_tail + self._late_output()
+                await self._keep_stderr(self._stderr)
                 async with self._answer_lock:
                     await self._conclude(outcome)
         except (Fenced, NotFoundError):
@@ -219,15 +233,19 @@ class Attempt:
         turn = await self._turn()
         if turn is not None and not turn.is_resumed:
             await self._writer.write(self._start_event(turn))
-        if turn is None or self.state is not State.STARTING:
+        if turn is None or self._is_leaving():
             return Outcome(exit_code=0)
         self._writer.set_frontend(turn.frontend)
-        self._writer.listen()
+        self._writer.listen(until_end=not isinstance(self.agent, FunctionAgent))
         try:
-            self._execution = execution = self._deps.launch(turn)
+            self._execution = execution = await self._deps.launch(turn)
         except OSError as error:
             self._leave(Trigger.STOP, Termination("error", _launch_error(error)))
             return Outcome()
+        if self._is_leaving():  # it was stopped meanwhile
+            execution.kill()
+            async with execution:
+                return Outcome(exit_code=0)
         self._move(Trigger.LAUNCHED)
         doing = f"{'Resuming' if turn.is_resumed else 'Starting'} {self.agent.name}"
         del turn  # the agent has it, and may run for long
@@ -237,11 +255,16 @@ class Attempt:
                 with self._timeouts():
                     async with preparation:
                         await self._listen(execution, preparation)
-                outcome = await execution.outcome()
+                outcome = await self._exit(execution)
             except BaseException:  # a lost lease, or an internal error
                 execution.kill()
                 raise
+            finally:
+                self._deps.on_started()
         return replace(outcome, stderr_tail=self._redacted(outcome.stderr_tail))
+
+    def _is_leaving(self) -> bool:
+        return self.state in LEAVING
 
     async def _turn(self) -> Turn | None:
         """The agent's turn; nothing, if the run is stopped before the history is read."""
@@ -271,16 +294,29 @@ class Attempt:
             await self._writer.write(preparation)
 
     async def _listen(self, execution: Execution, preparation: Preparation) -> None:
-        """Store the process's output until it has exited."""
+        """Store the process's output until it has exited, or said that it is done."""
+        writer = self._writer
+        await self._read_output(execution, preparation)
+        if self.state not in DISCARDS_OUTPUT:
+            await writer.finish_reading()
+        if writer.has_ended:
+            await self._end_early()
+            if self.state is not State.EXITING:
+                await self._drain(execution)
+
+    async def _read_output(self, execution: Execution, preparation: Preparation) -> None:
         writer, limit = self._writer, self.agent.limits.output
         while data := await (
             self._read_or_pause(execution) if writer.may_pause_again else execution.read()
         ):
             if not preparation.is_over:
                 preparation.over()
+                self._deps.on_started()
             if self.state in DISCARDS_OUTPUT:
                 continue
             await writer.read(data)
+            if writer.has_ended:
+                break
             self._note_activity()
             self._output_bytes += len(data)
             if self._output_bytes > limit:
@@ -288,8 +324,42 @@ class Attempt:
                     message=f"The agent wrote more than {limit:,} bytes.", code="output_limit"
                 )
                 self._leave(Trigger.OUTPUT_LIMIT, Termination("error", error))
-        if self.state not in DISCARDS_OUTPUT:
-            await writer.finish_reading()
+
+    async def _end_early(self) -> None:
+        """The agent says that it is done: end the run, unless it waits or is being stopped."""
+        async with self._answer_lock:
+            if self.state is State.RUNNING and not self._has_ignored_answer():
+                assert self._execution is not None
+                self._move(Trigger.DONE)
+                so_far = self._redacted.so_far(self._execution.stderr_so_far)
+                await self._keep_stderr(self._stderr + so_far)
+                await self._writer.end(None, *self._last_events(_SUCCESS))
+                self.run_has_ended.set()
+
+    async def _exit(self, execution: Execution) -> Outcome:
+        """Wait until the process has exited; one whose run has ended has only so much time."""
+        if self.state is not State.EXITING:
+            return await execution.outcome()
+        seconds = self._deps.limits.exit_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                await self._drain(execution)
+        except TimeoutError:
+            log.warning(
+                "run %s (agent %s): had not exited %s s after it was done; ending its process",
+                self.run.id,
+                self.run.agent,
+                seconds,
+            )
+            return await execution.stop()
+        return await execution.outcome()
+
+    async def _drain(self, execution: Execution) -> None:
+        """Read what the agent writes after it has ended its output."""
+        late = self._writer.late
+        while data := await execution.read():
+            late += data
+            del late[:-STDERR_TAIL]
 
     async def _read_or_pause(self, execution: Execution) -> bytes:
         """The next output. A silent agent with an open request counts as waiting again.
@@ -330,6 +400,11 @@ class Attempt:
     async def _conclude(self, outcome: Outcome) -> None:
         """The process has exited: leave the run waiting, restart the agent, or end the run."""
         writer = self._writer
+        if self.state is State.EXITING:
+            self._check_exit(outcome)
+            await self._forget()  # nothing else would tell that the run was deleted meanwhile
+            self._move(Trigger.EXITED)
+            return
         has_failed = outcome.exit_code != 0 and self.state is not State.RELEASING
         must_end = has_failed or self.state in MUST_END
         if not must_end and writer.waiting:
@@ -341,6 +416,24 @@ class Attempt:
             self._move(Trigger.END)
             await writer.end(self._done(outcome), *self._last_events(outcome))
             self._move(Trigger.ENDED)
+
+    def _check_exit(self, outcome: Outcome) -> None:
+        run, problem = self.run, outcome.failure()
+        if problem is not None and not outcome.stopped:
+            log.warning(
+                "run %s (agent %s): had ended when this happened: %s",
+                run.id,
+                run.agent,
+                problem.message,
+            )
+        if self._writer.late:
+            command = logs_command(run, self._deps.data, self._deps.limits)
+            log.warning(
+                "run %s (agent %s): wrote more after it was done, which is kept with its stderr%s",
+                run.id,
+                run.agent,
+                f" ({command})" if command else "",
+            )
 
     def _has_ignored_answer(self) -> bool:
         assert self._execution is not None
@@ -390,11 +483,14 @@ class Attempt:
             return error
         return replace(error, message=f"{error.message} {problem[0].upper()}{problem[1:]}.")
 
-    async def _keep_stderr(self, outcome: Outcome) -> None:
-        self._stderr += outcome.stderr_tail  # an attempt may execute its agent more than once
-        if self._stderr:
+    def _late_output(self) -> str:
+        late = self._writer.late.decode("utf-8", "backslashreplace")
+        return f"{AFTER_DONE}\n{self._redacted(late)}" if late else ""
+
+    async def _keep_stderr(self, text: str) -> None:
+        if text:
             try:
-                await asyncio.to_thread(self._deps.stderr.keep, self.run, self._stderr)
+                await asyncio.to_thread(self._deps.stderr.keep, self.run, text)
             except OSError as error:
                 log.warning("run %s: cannot store its stderr: %s", self.run.id, error)
 

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from mobox.capture.jsonlines import END
+from mobox.capture.jsonlines import END, Item
 from mobox.capture.pipeline import Recorder
 from mobox.errors import NotWaiting, RunActive, StorageError
 from mobox.events import (
@@ -80,6 +80,11 @@ class RunWriter:
         """True between storing an answer and the agent's next output."""
         self.last_error: Error | None = None
         """The error that the agent reported with its last line."""
+        self.has_ended = False
+        """Whether the agent has ended its output by a line: `done` or `exit`."""
+        self.late = bytearray()
+        """What it wrote after that, in the reads until then."""
+        self._until_end = False
         self._log = log
         self._run = run
         self._on_pause = on_pause
@@ -133,8 +138,12 @@ class RunWriter:
         async with self._append_lock:
             await self._store(self._recorder.lifecycle.pause_again(at_end=True))
 
-    def listen(self) -> None:
-        """Start parsing another process; the ids that its parser makes up get a new prefix."""
+    def listen(self, *, until_end: bool = False) -> None:
+        """Start parsing another process; the ids that its parser makes up get a new prefix.
+
+        `until_end`: its output ends with the line that says so, not only when the process exits.
+        """
+        self._until_end, self.has_ended, self.late = until_end, False, bytearray()
         self._processes += 1
         attempt, process = self._run.leg, self._processes
         first = f"{attempt}." if attempt > 1 else ""
@@ -178,7 +187,10 @@ class RunWriter:
         """Parse an agent's output and append its events, with the raw lines."""
         async with self._append_lock:
             for piece in _pieces(data):
-                await self._parse(piece)
+                if self.has_ended:
+                    self.late += piece
+                else:
+                    await self._parse(piece)
 
     async def finish_reading(self) -> None:
         """Append what the end of an agent's output completes."""
@@ -202,14 +214,21 @@ class RunWriter:
         events: Events = []
         lines = []
         last: Events = []
-        for item, repaired in self._recorder.parse(data):
+        for item, repaired in self._lines_of(data):
             first, last = len(events), repaired or last
             events += repaired
-            line = item if isinstance(item, bytes) else msgspec.json.encode(item.raw)
-            lines.append(RawLine(line, first, len(events)))
+            lines.append(RawLine(_bytes_of(item), first, len(events)))
         if last:
             self.last_error = _error_in(last)
         await self._store(events, lines)
+
+    def _lines_of(self, data: bytes) -> list[tuple[Item, Events]]:
+        if not self._until_end:
+            return self._recorder.parse(data)
+        parsed, late = self._recorder.parse_until_end(data)
+        self.has_ended = self.has_ended or self._recorder.has_ended
+        self.late += b"".join(_bytes_of(item) + b"\n" for item in late)
+        return parsed
 
     def set_frontend(self, frontend: Frontend | None) -> None:
         """The page sent this: calls of the tools that it declares are marked as run by it."""
@@ -290,6 +309,10 @@ class RunWriter:
         except (RunActive, StorageError):  # forget the events that were not stored
             await self.catch_up()
             raise
+
+
+def _bytes_of(item: Item) -> bytes:
+    return item if isinstance(item, bytes) else msgspec.json.encode(item.raw)
 
 
 def _error_in(events: Events) -> Error | None:

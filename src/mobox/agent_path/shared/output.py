@@ -32,6 +32,7 @@ __all__ = [
     "is_run_by_mobox",
     "plain",
     "told_to",
+    "write_exit",
     "write_line",
 ]
 
@@ -149,6 +150,15 @@ def write_line(value: Any) -> None:
         _stream.write(encode(value))
     else:
         take(value)
+
+
+def write_exit() -> None:
+    """Say that no line follows, so that the run ends now and not when the interpreter has exited.
+
+    How it ended follows from the lines before; a run that waits for an answer still waits.
+    """
+    if is_run_by_mobox():
+        write_line({"type": "exit", "data": {}})
 
 
 def encode(value: Any) -> bytes:
