@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
 from mobox.capture.catalog import Agent
@@ -121,12 +122,13 @@ class StderrFolder:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._writing = Lock()  # an agent that is done may still write: two threads may store it
 
     def keep(self, run: Run, text: str) -> None:
         """Store the end of an attempt's stderr, at its end or so far; raises `OSError`."""
         data = text.encode("utf-8", "replace")[-STDERR_TAIL:]
         self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._opened() as folder:
+        with self._writing, self._opened() as folder:
             os.fchmod(folder, 0o700)
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
             name = _name(run, run.leg)

@@ -27,6 +27,7 @@ from typing import Any
 
 from ..control import Turn, read_turn
 from ..objects import emit_object
+from ..output import write_exit
 from .loading import load
 from .openai_agents_memory import Memory
 from .openai_agents_page import PageTools
@@ -55,6 +56,7 @@ def run(thing: Any, **options: Any) -> None:
     _load()
     turn = read_turn()
     asyncio.run(_emit(thing, turn, options))
+    write_exit()
 
 
 async def _emit(thing: Any, turn: Turn, options: dict[str, Any]) -> None:
