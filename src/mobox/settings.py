@@ -327,6 +327,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     health_host: Annotated[
         str, Setting("address of a worker's health endpoint, which has no authentication")
     ] = "127.0.0.1"
+    models: Annotated[
+        Path | None,
+        Setting(
+            "file with upstreams, budgets and prices of models (default: models.yaml)", _folder
+        ),
+    ] = None
+    record_models: Annotated[
+        bool, Setting("true: store the requests to models and their responses", _flag)
+    ] = False
     log_level: Annotated[
         str,
         Setting("debug, info, warning or error", _one_of("debug", "info", "warning", "error")),
@@ -350,6 +359,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How long a message waits for the disconnect of a client that has left the running run."""
     drain: float = 8
     """How long agents have to exit when the server shuts down."""
+
+    beside: Path | None = None
+    """The folder in which `.env` and `models.yaml` are looked for; the commands set it. A program
+    around Mobox has its own."""
 
     # Those of a store that only a program sets.
 

@@ -54,7 +54,7 @@ def job_of(agent: Agent, state: Path) -> Job:
         folder=agent.folder,
         state=state,
         env=agent.env,
-        limits={name: value for name, value in limits.items() if value is not None},
+        limits={name: value for name, value in limits.items() if isinstance(value, int)},
     )
 
 
@@ -138,6 +138,10 @@ class ProcessExecution:
 
     def _send_message(self, kind: str, data: Struct | JSON) -> None:
         self.send({"type": kind, "data": data})
+
+    def when_ended(self, call: Callable[[], None]) -> None:
+        """Call this once all its processes have ended."""
+        self._ended.add_done_callback(lambda _: call())
 
     async def stop(self) -> Outcome:
         """Stop it: by a message, TERM, then KILL. Continues even if the caller is cancelled."""

@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from mobox.capture.callable import CallableExecution
 from mobox.capture.catalog import Agent, Catalog, FunctionAgent
 from mobox.capture.execution import Execution
+from mobox.capture.model_access import Caller, ModelAccess, NoModels
 from mobox.capture.process import ProcessExecution, job_of
 from mobox.errors import (
     ChatNotFound,
@@ -81,7 +82,7 @@ class Supervisor:
     An async context manager. With `execute="workers"` it executes none: other processes do.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         storage: Storage,
         catalog: Catalog,
@@ -90,6 +91,7 @@ class Supervisor:
         settings: Settings | None = None,
         default_agent: str | None = None,
         launch: Launch | None = None,
+        models: ModelAccess | None = None,
     ) -> None:
         self.catalog = catalog
         self._storage = storage
@@ -97,7 +99,8 @@ class Supervisor:
         self._stderr = StderrFolder(data / "logs")
         self._settings = settings or Settings()
         self._default_agent = default_agent
-        self._launch = launch or partial(_launch, get_sandbox("process"))
+        self._models = models or NoModels()
+        self._launch = launch or partial(_launch, get_sandbox("process"), self._models)
         self._reaper = Reaper(storage)
         self._attempts = Attempts(self._reaper)
         self._slots = RunSlots(self._settings, storage, self._attempts)
@@ -295,7 +298,8 @@ class Supervisor:
     def _start(self, run: Run, agent: Agent, slot: RunSlot) -> Attempt:
         state = self._states.of(run.owner, run.chat_id)
         launch = partial(self._launch, agent, state)
-        deps = AttemptDeps(launch, self._stderr, self._settings, state)
+        is_simulated = self._models.source(agent) == "simulated"
+        deps = AttemptDeps(launch, self._stderr, self._settings, state, is_simulated)
         attempt = Attempt(self._storage, run, agent, deps)
         if self._closing:
             attempt.interrupt()
@@ -426,8 +430,23 @@ class Supervisor:
             attempt.end_at_once()
 
 
-def _launch(sandbox: Sandbox, agent: Agent, state: Path, turn: Turn) -> Execution:
+def _launch(
+    sandbox: Sandbox, models: ModelAccess, agent: Agent, state: Path, turn: Turn
+) -> Execution:
     """Start a process in the sandbox, or a function of this program."""
-    if isinstance(agent, FunctionAgent):
-        return CallableExecution(agent, state, turn)
-    return ProcessExecution.start(job_of(agent, state), turn, sandbox)
+    grant = models.grant(agent)
+    grant.bind(Caller(run_id=turn.run_id, attempt=turn.attempt, owner=turn.owner, agent=agent.id))
+    execution: CallableExecution | ProcessExecution
+    try:
+        if isinstance(agent, FunctionAgent):
+            with grant.active():
+                execution = CallableExecution(agent, state, turn)
+        else:
+            job = job_of(agent, state)
+            job = replace(job, env={**job.env, **grant.env})
+            execution = ProcessExecution.start(job, turn, sandbox)
+    except OSError:
+        grant.close()
+        raise
+    execution.when_ended(grant.close)
+    return execution

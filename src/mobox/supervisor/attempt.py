@@ -76,6 +76,8 @@ class AttemptDeps(NamedTuple):
     limits: Settings
     state: Path
     """The chat's state folder."""
+    is_simulated: bool = False
+    """Whether a simulator is in the place of the agent's model."""
 
 
 class Attempt:
@@ -261,6 +263,7 @@ class Attempt:
             framework=self.run.framework,
             agent=self.agent.id,
             prompt_preview=turn.text[:PREVIEW] or None,
+            simulated=self._deps.is_simulated,
         )
 
     async def _announce(self, preparation: Status) -> None:
