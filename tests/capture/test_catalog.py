@@ -118,7 +118,7 @@ WRONG = {
         3,
         "timeout",
         "unknown field; known: name, description, framework, entry, env, optional_env, timeouts,"
-        " limits",
+        " limits, models, model, cassette",
     ),
     "unknown inner field": (
         "timeouts:\n  idle: 3\n  toatl: 4\n",

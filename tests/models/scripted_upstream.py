@@ -127,7 +127,7 @@ def sse(*events: Any, named: bool = False) -> list[bytes]:
 
 
 def anthropic_stream(*words: str, model: str = "claude-sonnet-4-5") -> list[bytes]:
-    message = {
+    message: dict[str, Any] = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": [],
         "stop_reason": None, "stop_sequence": None,
         "usage": {"input_tokens": 10, "output_tokens": 1, "cache_read_input_tokens": 4},

@@ -14,13 +14,14 @@ import re
 import time
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 
 from msgspec import Struct
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mobox.capture.model_access import Caller, ModelSource
 from mobox.models.budgets import Accounts
+from mobox.models.cassettes import CassetteFolder, Player
 from mobox.models.config import ModelsConfig
 from mobox.models.ledger import Ledger
 from mobox.models.providers import Provider, Shape
@@ -42,7 +43,7 @@ HELLO: Final = re.compile(rb"(/anthropic)?/api/hello")
 """Where the Claude CLI checks, without a token, that its provider can be reached."""
 _FREE: Final = re.compile(r".*(count_tokens|countTokens|input_tokens|moderations)")
 """Requests that use no tokens."""
-NO_SIMULATOR: Final = "mobox.models.simulator"
+SIMULATOR: Final = "mobox.models.simulator"
 
 
 class CallReport(Struct, frozen=True, kw_only=True):
@@ -57,15 +58,6 @@ class CallReport(Struct, frozen=True, kw_only=True):
     usage: Usage
 
 
-class Recording(Protocol):
-    """Writes the calls of runs down."""
-
-    def begin(
-        self, caller: Caller, target: Target, scope: Scope, receive: Receive, send: Send
-    ) -> tuple[Receive, Send]:
-        """The same channels, of which a copy is kept."""
-
-
 class Gateway:
     """Passes the calls of this process's agents on. `close` ends its connections."""
 
@@ -75,7 +67,7 @@ class Gateway:
         ledger: Ledger,
         *,
         on_call: Callable[[CallReport], None] | None = None,
-        recording: Recording | None = None,
+        recording: CassetteFolder | None = None,
     ) -> None:
         self.config = config
         self.tokens = Tokens()
@@ -83,7 +75,6 @@ class Gateway:
         self._on_call = on_call
         self._recording = recording
         self._upstreams: Any = None
-        self._players: dict[Any, ASGIApp] = {}
         self._simulator: ASGIApp | None = None
 
     def source(self, provider: Provider, given: Pass) -> ModelSource:
@@ -140,7 +131,10 @@ class Gateway:
         if call.source == "provider":
             await self._ask_provider(target, scope, receive, send)
             return
-        app = self._simulated() if call.source == "simulated" else self._player(call.given)
+        if call.source == "recorded":
+            await _player(call.given).respond(target, scope["method"], receive, send)
+            return
+        app = self._simulated()
         path = target.provider.prefix + target.path
         inner = {
             **scope,
@@ -171,14 +165,11 @@ class Gateway:
     def _simulated(self) -> ASGIApp:
         if self._simulator is None:
             try:
-                self._simulator = import_module(NO_SIMULATOR).simulator()
+                self._simulator = import_module(SIMULATOR).simulator()
             except ModuleNotFoundError:
                 problem = "the server has no key for this provider, and no simulator"
                 raise Refused(UNAVAILABLE, problem) from None
         return self._simulator
-
-    def _player(self, given: Pass) -> ASGIApp:
-        raise Refused(UNAVAILABLE, "recorded models are not available")
 
     def _finish(self, call: _Call, scope: Scope) -> None:
         usage = call.used(scope)
@@ -257,6 +248,14 @@ class _Call:
             seconds=time.monotonic() - self._began,
             usage=usage,
         )
+
+
+def _player(given: Pass) -> Player:
+    """The player of an execution, which begins with the cassette's first call."""
+    assert given.agent.cassette is not None
+    player: Player = given.player or Player(given.agent.cassette)
+    given.player = player
+    return player
 
 
 def _check_path(target: Target, method: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import Final
+from typing import Any, Final
 
 from mobox.capture.catalog import Agent
 from mobox.capture.model_access import Caller
@@ -20,6 +20,8 @@ class Pass:
         self.agent = agent
         self.providers = providers
         self.caller: Caller | None = None
+        self.player: Any = None
+        """Plays the agent's cassette, once it has used it."""
 
 
 class Tokens:

@@ -94,7 +94,7 @@ class UsageReader:
         self.size = 0
         """Bytes read, after decompression."""
         self._is_stream = "event-stream" in content_type or "ndjson" in content_type
-        self._inflate = _inflater(content_encoding)
+        self._inflate = decompressor(content_encoding)
         self._rest = b""
 
     def feed(self, data: bytes) -> None:
@@ -145,6 +145,6 @@ class UsageReader:
 _DECODER: Final = JSONDecoder()
 
 
-def _inflater(encoding: str) -> Any:
+def decompressor(encoding: str) -> Any:
     """A decompressor, or `None`; the gateway lets providers choose only these encodings."""
     return zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding in ("gzip", "deflate") else None

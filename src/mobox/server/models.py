@@ -7,12 +7,13 @@ from contextlib import asynccontextmanager
 
 from mobox.capture.model_access import ModelAccess
 from mobox.models.access import GatewayAccess
+from mobox.models.cassettes import CassetteFolder
 from mobox.models.config import ModelsConfig
 from mobox.models.gateway import CallReport, Gateway
 from mobox.models.ledger import Ledger
 from mobox.models.listener import Listener
 from mobox.server.metrics import Registry
-from mobox.settings import Settings
+from mobox.settings import MODELS, Settings
 
 
 @asynccontextmanager
@@ -20,7 +21,9 @@ async def served_models(
     settings: Settings, config: ModelsConfig, on_call: Callable[[CallReport], None]
 ) -> AsyncIterator[ModelAccess]:
     """Serve the gateway while agents are executed here; else only tell what it would be."""
-    gateway = Gateway(config, Ledger(settings.data / "models"), on_call=on_call)
+    folder = settings.data / MODELS
+    recording = CassetteFolder(folder) if settings.record_models else None
+    gateway = Gateway(config, Ledger(folder), on_call=on_call, recording=recording)
     if not settings.executes:
         yield GatewayAccess(gateway, None)
         return

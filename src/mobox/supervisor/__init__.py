@@ -37,13 +37,13 @@ from mobox.errors import (
 )
 from mobox.events.turn import Answer, Request, Turn
 from mobox.sandbox import Sandbox, get_sandbox
-from mobox.settings import Settings, now_ms
+from mobox.settings import MODELS, Settings, now_ms
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
 from mobox.storage.log import ClientRequest, Run, RunId, active_of
 from mobox.storage.retry import retry_while_unavailable
 from mobox.supervisor.active_runs import Actions, ActiveRuns
-from mobox.supervisor.agent_files import StateFolders, StderrFolder
+from mobox.supervisor.agent_files import CassetteFiles, StateFolders, StderrFolder
 from mobox.supervisor.attempt import BROKEN, Attempt, AttemptDeps
 from mobox.supervisor.attempts import Attempts, RunSlot, RunSlots
 from mobox.supervisor.input_requests import input_requests_of
@@ -97,6 +97,7 @@ class Supervisor:
         self._storage = storage
         self._states = StateFolders(data / "state")
         self._stderr = StderrFolder(data / "logs")
+        self._cassettes = CassetteFiles(data / MODELS)
         self._settings = settings or Settings()
         self._default_agent = default_agent
         self._models = models or NoModels()
@@ -380,6 +381,7 @@ class Supervisor:
         gone = {run.id for run in runs} | {attempt.run.id for attempt in attempts}
         await self._attempts.end(attempts)
         await asyncio.to_thread(self._stderr.delete, gone)
+        await asyncio.to_thread(self._cassettes.delete, gone)
         await asyncio.to_thread(self._states.delete, owner, chat_id)
 
     # Other processes

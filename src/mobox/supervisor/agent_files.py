@@ -24,6 +24,9 @@ SECRET: Final = 8
 PIECE: Final = 4
 """A truncated secret of at least this many characters is redacted, too."""
 
+MODEL_TOKEN: Final = re.compile(r"mbm_[A-Za-z0-9_-]{4,}")
+"""The token of an agent for the model gateway."""
+
 _NAME = re.compile(r"(?P<run>\w+)\.\d+\.stderr")
 
 
@@ -89,7 +92,7 @@ class Redaction:
             text = self._without_piece(text)
         for value, name in self._secrets:
             text = text.replace(value, f"[{name}]")
-        return text
+        return MODEL_TOKEN.sub("[model token]", text)
 
     def _without_piece(self, text: str) -> str:
         for value, name in self._secrets:
@@ -97,6 +100,19 @@ class Redaction:
                 if text.startswith(value[start:]):
                     return f"[{name}]" + text.removeprefix(value[start:])
         return text
+
+
+class CassetteFiles:
+    """The recorded model calls of runs, which the gateway writes: `<run>.jsonl`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def delete(self, run_ids: Iterable[str]) -> None:
+        """Delete those of these runs."""
+        for run_id in run_ids:
+            with suppress(OSError):
+                (self._path / f"{run_id}.jsonl").unlink(missing_ok=True)
 
 
 class StderrFolder:

@@ -72,7 +72,7 @@ PHRASES = (
         ),
         "context_length",
     ),
-    (re.compile(r"credit balance", re.IGNORECASE), "budget"),
+    (re.compile(r"credit balance|model budget", re.IGNORECASE), "budget"),
     (
         re.compile(r"content (management )?policy|safety system|content filter", re.IGNORECASE),
         "content_filter",
