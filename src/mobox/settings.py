@@ -332,7 +332,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     models: Annotated[
         Path | None,
         Setting(
-            "file with upstreams, budgets and prices of models (default: models.yaml)", _folder
+            "file of upstreams, budgets and prices of models (default: models.yaml)", _folder
         ),
     ] = None
     record_models: Annotated[

@@ -147,9 +147,14 @@ class Catalog:
                 self.add(agent)
 
     def add(self, agent: Agent) -> None:
-        """Register an agent; raises `AgentTaken` where another has its id."""
+        """Register an agent; raises `AgentTaken`, and `InvalidAgent` if it is a function."""
         if agent.id in self._agents:
             raise AgentTaken(agent.id)
+        unknown = [name for name in agent.models if name not in self._models]
+        if unknown and isinstance(agent, FunctionAgent):
+            there_are = ", ".join(sorted(self._models))
+            problem = f"unknown model {unknown[0]!r}; known: {there_are}"
+            raise _wrong(agent.function, "models", problem)
         self._agents[agent.id] = agent
 
     def get(self, name: str) -> Agent:
