@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -125,7 +126,7 @@ def test_a_damaged_ledger_is_read_around(tmp_path: Path) -> None:
     ],
 )
 async def test_a_call_beyond_a_budget_is_refused(
-    tmp_path: Path, limits: dict[str, float], budgets: Budgets
+    tmp_path: Path, limits: dict[str, Any], budgets: Budgets
 ) -> None:
     async with scripted_upstream(streams(anthropic_stream("Hello"))) as upstream:
         config = ModelsConfig(PROVIDERS, pointing_to(upstream.url), budgets)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mobox.capture.catalog import Agent, Catalog, InvalidAgent, load_agent
-from mobox.errors import InvalidSetting
+from mobox.capture.catalog import Agent, Catalog, load_agent
+from mobox.errors import InvalidAgent, InvalidSetting
 from mobox.models.config import ModelsConfig, load_config, read_config
 from mobox.models.dotenv import read_dotenv
 from mobox.models.providers import PROVIDERS

@@ -11,6 +11,7 @@ import mobox
 from mobox.capture.catalog import Agent, Catalog
 from mobox.errors import InvalidAgent, NoModelAccess
 from mobox.models.access import Grant
+from mobox.models.clients import Connection as Reachable
 from mobox.models.clients import connection
 from mobox.models.config import read_config
 from mobox.models.providers import PROVIDERS
@@ -116,7 +117,7 @@ async def test_a_function_uses_a_model_in_its_run(
     async def respond(connection: Connection) -> None:
         await connection.document(anthropic_message("Hello"))
 
-    async def ask(given: mobox.models.Connection) -> str:
+    async def ask(given: Reachable) -> str:
         url = f"{given.base_url}/v1/messages"
         async with httpx.AsyncClient(trust_env=False) as client:
             response = await client.post(url, json={}, headers={"x-api-key": given.api_key})
@@ -135,12 +136,9 @@ async def test_a_function_uses_a_model_in_its_run(
     @mobox.agent("threaded", models=["anthropic"])
     def threaded() -> str:
         given = connection("anthropic")
-        return httpx.post(
-            f"{given.base_url}/v1/messages",
-            json={},
-            headers={"x-api-key": given.api_key},
-            trust_env=False,
-        ).json()["content"][0]["text"]
+        url, headers = f"{given.base_url}/v1/messages", {"x-api-key": given.api_key}
+        response = httpx.post(url, json={}, headers=headers, trust_env=False)
+        return str(response.json()["content"][0]["text"])
 
     async with scripted_upstream(respond) as upstream:
         for name, value in pointing_to(upstream.url).items():

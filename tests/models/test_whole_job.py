@@ -62,7 +62,7 @@ async def test_an_agent_without_a_key_uses_the_servers(frameworks: Path, tmp_pat
     async with scripted_upstream(streams(anthropic_stream("Hello", " you"))) as upstream:
         env = {"ANTHROPIC_API_KEY": CANARY, "ANTHROPIC_BASE_URL": upstream.url}
         flags = ("--agents", agents, "--log-level", "debug", "--record-models")
-        with live_server(data, *flags, **env) as server:
+        with live_server(data, *flags, patience=3 * LIMIT, **env) as server:
             async with http_client(server) as client:
                 await reader.say(client, "write")
                 assert reader.text == "Hello you", server.warnings
@@ -91,7 +91,9 @@ async def test_a_recorded_run_is_played_without_a_provider(
     first, second, third = Reader("c1"), Reader("c2"), Reader("c3")
     async with scripted_upstream(streams(anthropic_stream("Once", " upon"))) as upstream:
         env = {"ANTHROPIC_API_KEY": CANARY, "ANTHROPIC_BASE_URL": upstream.url}
-        with live_server(data, "--agents", agents, "--record-models", **env) as server:
+        with live_server(
+            data, "--agents", agents, "--record-models", patience=3 * LIMIT, **env
+        ) as server:
             async with http_client(server) as client:
                 await first.say(client, "write")
     tape = (data / "models" / f"{first.run_id}.jsonl").read_text()
@@ -123,7 +125,9 @@ async def test_a_budget_ends_a_run_with_its_code(frameworks: Path, tmp_path: Pat
     reader = Reader("c")
     async with scripted_upstream(reply) as upstream:
         env = {"ANTHROPIC_API_KEY": CANARY, "ANTHROPIC_BASE_URL": upstream.url}
-        with live_server(tmp_path / "data", "--agents", agents, **env) as server:
+        with live_server(
+            tmp_path / "data", "--agents", agents, patience=3 * LIMIT, **env
+        ) as server:
             async with http_client(server) as client:
                 await reader.say(client, "write")
                 events = (await client.get(f"/api/runs/{reader.run_id}/events")).text
