@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from starlette.requests import Request
 
 from mobox.capture.catalog import Catalog
+from mobox.capture.model_access import NoModels
 from mobox.server.health import ready
 from mobox.server.metrics import Registry
 from mobox.server.services import Process
