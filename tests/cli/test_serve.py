@@ -55,6 +55,8 @@ VALUES = {
     "queue": ("2.5", 2.5),
     "health_port": ("8124", 8124),
     "health_host": ("0.0.0.0", "0.0.0.0"),
+    "models": ("my.yaml", Path("my.yaml")),
+    "record_models": ("true", True),
     "log_level": ("WARNING", "warning"),
 }
 
