@@ -112,7 +112,7 @@ def test_every_setting_is_tried_here() -> None:
     assert VALUES.keys() == SETTINGS.keys()
     of_a_supervisor = {"drain", "grace", "look", "notice", "quiet", "sweep", "sweep_files"}
     of_a_store = {"busy_seconds", "opening_seconds", "poll_seconds", "raw_bytes", "readers"}
-    only_in_programs = of_a_supervisor | of_a_store | {"clock", "synchronous"}
+    only_in_programs = of_a_supervisor | of_a_store | {"beside", "clock", "synchronous"}
     assert VALUES.keys() | only_in_programs == set(Settings.__struct_fields__)
     assert not VALUES.keys() & only_in_programs
 
