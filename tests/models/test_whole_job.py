@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from models.scripted_upstream import Connection, anthropic_stream, scripted_upstream, streams
 from models.served_gateway import CANARY
 from server.live_server import LIMIT, LiveServer, Reader, http_client, live_server
+from support.waiting import until
 
 AGENT = """
     import json, os, sys
@@ -80,6 +82,49 @@ async def test_an_agent_without_a_key_uses_the_servers(frameworks: Path, tmp_pat
     assert b"ANTHROPIC_BASE_URL" in disk, "the agent tells all that it knows"
     assert CANARY.encode() not in said.encode() + disk
     assert "mbm_" not in said, "a token is in no log and no response"
+
+
+EARLY = """
+    import os, urllib.error, urllib.request
+    from shared.emitter import emit_done, emit_text, read_turn
+
+    def call():
+        headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "content-type": "application/json"}
+        url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
+        try:
+            return urllib.request.urlopen(urllib.request.Request(url, b"{}", headers)).status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    with open(os.environ["CALLS"], "a") as file:
+        file.write(f"{call()}\\n")
+    read_turn()
+    emit_text(f"{call()}")
+    emit_done()
+"""
+
+
+@pytest.mark.time_limit(3 * LIMIT)
+async def test_a_spare_process_reaches_no_model_before_its_turn(tmp_path: Path) -> None:
+    calls = tmp_path / "calls"
+    agents = agent_in(tmp_path, Path(sys.executable), f"warm: 1\nenv: {{CALLS: {calls}}}\n")
+    (agents / "writer" / "run_agent.py").write_text(textwrap.dedent(EARLY))
+    first, second = Reader("c1"), Reader("c2")
+
+    def statuses() -> list[str]:
+        return calls.read_text().split() if calls.exists() else []
+
+    async with scripted_upstream(streams(anthropic_stream("Hello"))) as upstream:
+        env = {"ANTHROPIC_API_KEY": CANARY, "ANTHROPIC_BASE_URL": upstream.url}
+        with live_server(tmp_path / "data", "--agents", agents, **env) as server:
+            async with http_client(server) as client:
+                await first.say(client, "write")
+                await until(lambda: len(statuses()) == 2)
+                await second.say(client, "write")
+    early = statuses()
+    assert early[:2] == ["200", "403"], "the first process had its turn when it was started"
+    assert early.count("200") == 1, "the second run has a spare"
+    assert (first.text, second.text) == ("200", "200")
 
 
 @pytest.mark.time_limit(3 * LIMIT)
