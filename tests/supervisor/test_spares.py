@@ -169,10 +169,10 @@ async def test_a_spare_that_ends_is_not_handed_out_and_soon_not_replaced(
 ) -> None:
     code = """
         if ".spares" in str(state):
-            sys.exit("there is no network")
+            sys.exit("no network for my-secret-key")
         emit_text(read_turn().prompt); emit_done()
     """
-    dying = write_agent(tmp_path / "dying", code, "warm: 1")
+    dying = write_agent(tmp_path / "dying", code, "warm: 1\nenv: {KEY: my-secret-key}")
     with caplog.at_level(logging.WARNING):
         async with staged(tmp_path, dying, warm=True) as stage:
             for number in range(5):
@@ -181,7 +181,7 @@ async def test_a_spare_that_ends_is_not_handed_out_and_soon_not_replaced(
     ended = [text for text in caplog.messages if "a spare process ended" in text]
     # A run prepares one at its first output, and one at its end if that has ended meanwhile.
     assert len(ended) == 3
-    assert ended[0].endswith("exited with code 1. Last stderr: there is no network")
+    assert ended[0].endswith("turn: The agent exited with code 1: no network for [KEY]")
 
 
 async def test_an_agent_that_uses_its_state_before_its_turn_has_no_spares(
