@@ -21,6 +21,7 @@ from supervisor.stage import (
     QUIET,
     SETTINGS,
     Stage,
+    let_pass,
     processes_under,
     reason_of,
     staged,
@@ -331,3 +332,19 @@ async def test_nothing_is_lost_when_the_server_is_killed(
         assert (stage.state / "memory").read_text() == memory
         assert not (stage.state / ".mobox-lent").exists()
         assert spare_folders(tmp_path) == []
+
+
+async def test_a_stop_at_any_moment_of_the_hand_over(tmp_path: Path, remembers: Agent) -> None:
+    async with staged(tmp_path, remembers, warm=True) as stage:
+        await said(stage, "a;", "m")
+        for number in range(12):
+            await until_warm(stage)
+            begun = await stage.begin(submit("b", f"m{number}"))
+            await let_pass(3 * number)
+            await stage.supervisor.stop("ann", begun.id)
+            assert reason_of(await stage.until_it_ends(begun)) in ("cancelled", "stop")
+            await said(stage, "c", f"n{number}", "other")  # which starts another spare
+        answer = await said(stage, "d", "last")
+        assert answer.split(" ")[1].startswith("a;") and answer.endswith("d;")
+    assert len(list((tmp_path / "state").glob("*/memory"))) == 2
+    assert spare_folders(tmp_path) == []
