@@ -42,7 +42,7 @@ from mobox.sandbox.lending import (
 )
 from mobox.sandbox.process import PASSED_ON
 from mobox.settings import Settings
-from mobox.supervisor.agent_files import Redaction
+from mobox.supervisor.agent_files import Redaction, delete_folder
 
 log = logging.getLogger("mobox.supervisor")
 
@@ -264,7 +264,7 @@ def _clean_up(folder: Path) -> None:
     if was_lent is None:
         return
     if is_empty(str(folder)):
-        shutil.rmtree(folder, ignore_errors=True)
+        delete_folder(folder)  # with the state of a chat that was deleted meanwhile
     else:
         log.warning("cannot put back the state folder in %s: its chat has another", folder)
 
