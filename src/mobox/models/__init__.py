@@ -1,0 +1,1 @@
+"""Models for agents that have no key of their own."""
