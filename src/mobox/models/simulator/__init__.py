@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from mobox.models.simulator.app import simulator
+from mobox.models.simulator.from_log import from_log
 from mobox.models.simulator.script import (
     Cite,
     Cut,
@@ -30,5 +31,5 @@ from mobox.models.simulator.script_file import load_script, parse_script
 __all__ = [
     "Cite", "Cut", "Fail", "File", "MaxTokens", "Page", "Refuse", "Scenario", "Script",
     "ServerTool", "Stall", "Step", "Text", "Think", "Tool", "Usage", "Wait",
-    "load_script", "parse_script", "simulator",
+    "from_log", "load_script", "parse_script", "simulator",
 ]  # fmt: skip
