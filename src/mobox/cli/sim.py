@@ -101,7 +101,7 @@ def _serve(arguments: argparse.Namespace, script: Script) -> int:
     import uvicorn
 
     from mobox.models.simulator import simulator
-    from mobox.server.ops.run_server import listen
+    from mobox.server.ops.run_server import address_of, listen
 
     # A connection that a script breaks off is no error of the server.
     config = uvicorn.Config(
@@ -111,8 +111,7 @@ def _serve(arguments: argparse.Namespace, script: Script) -> int:
         timeout_graceful_shutdown=1,
     )
     with listen(HOST, arguments.port) as listener:
-        url = f"http://{HOST}:{listener.getsockname()[1]}"
-        print(INTRO.format(url=url, key=KEY, about=_about(script)), flush=True)
+        print(INTRO.format(url=address_of(listener), key=KEY, about=_about(script)), flush=True)
         uvicorn.Server(config).run(sockets=[listener])
     return 0
 

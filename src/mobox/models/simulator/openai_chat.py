@@ -43,6 +43,12 @@ FINISH_REASONS: Final = {
 }
 
 
+class ChatRequest(Request, frozen=True, kw_only=True, dict=True):
+    """A request, and whether its stream ends with the usage."""
+
+    has_usage: bool = False
+
+
 class ChatCompletions(Errors):
     """`POST /v1/chat/completions`."""
 
@@ -64,8 +70,9 @@ class ChatCompletions(Errors):
         )
         tools = [tool.get("function") or {} for tool in objects(body, "tools")]
         instructions = [message for message in given if message not in told]
-        return Request(
+        return ChatRequest(
             model=required(body, "model", str),
+            has_usage=optional(body, "stream_options", dict, {}).get("include_usage") is True,
             system="\n".join(text_of(message.get("content")) for message in instructions),
             messages=messages,
             tools=tuple(map(offered, tools)),
@@ -87,7 +94,7 @@ class ChatCompletions(Errors):
         return {**about, "choices": [choice], "usage": _usage(given)}
 
     def events(self, given: Answer) -> Iterator[Streamed]:
-        """Chunks; the usage comes with the last one, for clients that do not ask for it too."""
+        """Chunks; the last one has the usage, if it was asked for."""
         yield Event(_chunk(given, {"role": "assistant", "content": "", "refusal": None}))
         calls = sent = 0
         for place, step in enumerate(given.steps):
@@ -100,7 +107,8 @@ class ChatCompletions(Errors):
             sent += len(step.text) if isinstance(step, Text | Cite) else 0
         if given.breaks is None:
             yield Event(_chunk(given, {}, FINISH_REASONS[given.ending]))
-            yield Event({**_chunk(given, {}), "choices": [], "usage": _usage(given)})
+            if _has_usage(given):
+                yield Event({**_chunk(given, {}), "choices": [], "usage": _usage(given)})
 
     def broken(self, fail: Fail, _given: Answer) -> list[Document]:
         """An error in place of a chunk."""
@@ -165,7 +173,12 @@ def _about(given: Answer) -> Document:
 
 def _chunk(given: Answer, delta: Document, finish: str | None = None) -> Document:
     choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-    return {**_about(given), "choices": [choice], "usage": None}
+    chunk = {**_about(given), "choices": [choice]}
+    return {**chunk, "usage": None} if _has_usage(given) else chunk
+
+
+def _has_usage(given: Answer) -> bool:
+    return isinstance(given.request, ChatRequest) and given.request.has_usage
 
 
 def _usage(given: Answer) -> Document:

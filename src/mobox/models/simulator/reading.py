@@ -47,14 +47,17 @@ def check_calls(messages: Iterable[Message], unanswered: str, unknown: str) -> N
     `unanswered` and `unknown` are the provider's words, with a place for the id.
     """
     waiting: dict[str, int] = {}
+    last = ""
     for place, message in enumerate(messages):
         for result in message.results:
             if waiting.pop(result.id, None) is None:
                 raise InvalidRequest(f"messages.{place}", unknown.format(result.id))
-        if waiting and (message.role == "assistant" or message.text):
+        continues = message.role == "assistant" and last != "user"
+        if waiting and not continues and (message.role == "assistant" or message.text):
             raise InvalidRequest(f"messages.{place}", unanswered.format(next(iter(waiting))))
         for call in message.calls:
             waiting[call.id] = place
+        last = message.role
     if waiting:
         call_id, place = next(iter(waiting.items()))
         raise InvalidRequest(f"messages.{place}", unanswered.format(call_id))
