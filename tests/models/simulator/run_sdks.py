@@ -456,8 +456,7 @@ class LiteLLM(Chat):
         answer["stop"] = made.choices[0].finish_reason
         history.append(message.model_dump())
         history.extend(
-            {"role": "tool", "tool_call_id": call[0], "content": RESULT}
-            for call in answer["calls"]
+            {"role": "tool", "tool_call_id": call[0], "content": RESULT} for call in answer["calls"]
         )
 
 

@@ -78,7 +78,9 @@ class Messages:
     def conversation(self, body: Document, max_tokens: int | None = None) -> Request:
         """What is asked, also where only its tokens are counted."""
         required(body, "messages", list)
-        messages = tuple(map(_message, objects(body, "messages")))
+        given = objects(body, "messages")
+        told = [message for message in given if message.get("role") == "system"]
+        messages = tuple(_message(message) for message in given if message not in told)
         check_calls(
             messages,
             "`tool_use` ids were found without `tool_result` blocks immediately after: {}",
@@ -88,7 +90,12 @@ class Messages:
         thinking = optional(body, "thinking", dict, {})
         return Request(
             model=required(body, "model", str),
-            system=text_of(body.get("system")),
+            system="\n".join(
+                [
+                    text_of(body.get("system")),
+                    *(text_of(message.get("content")) for message in told),
+                ]
+            ),
             messages=messages,
             tools=tuple(map(_offered, (t for t in tools if t.get("type", "custom") == "custom"))),
             server_tools=frozenset(

@@ -28,7 +28,7 @@ from mobox.models.simulator.phrases import (
     title_for,
     topic_of,
 )
-from mobox.models.simulator.request import Offered, Request, prompt_in
+from mobox.models.simulator.request import Offered, Request
 from mobox.models.simulator.schema import About, value_for
 from mobox.models.simulator.script import (
     MARKER,
@@ -54,7 +54,7 @@ ROLES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
         ("finish", r"^(final_answer|set_model_response|structured_?output|submit\w*|finish)$"),
         ("delegate", r"^(task|agent|delegate\w*|transfer_to_\w+|handoff\w*|\w*subagent\w*)$"),
         ("quiet", r"tool_?search|bash|shell|exec|terminal|kill|delete|remove|drop|edit|notebook"
-                  r"|cron|schedule|worktree|mode|skill|mcp|^read|^ls$|glob|grep|^ask|monitor"
+                  r"|cron|schedule|worktree|mode|skill|^(list|read)_?mcp|placeholder|^read|^ls$|glob|grep|^ask|monitor"
                   r"|task_?\w+|output|message"),
         ("search", r"search|tavily|wiki|look_?up|browse|retriev"),
         ("write", r"^(write|write_\w+|create_file|save|save_\w+)$"),
@@ -154,8 +154,8 @@ class _Default:
         elif think:
             yield Stage("Let me think about it.", tuple(think), "Think it through")
         if others := self._others():
-            says = f"I will use {' and '.join(tool.name for tool in others)}."
-            yield Stage(says, tuple(map(self._call, others)), "Use the other tools")
+            names = " and ".join(tool.name for tool in others)
+            yield Stage(f"I will use {names}.", tuple(map(self._call, others)), f"Use {names}")
         yield from self._last_stages()
 
     def _last_stages(self) -> Iterator[Stage]:
@@ -163,7 +163,7 @@ class _Default:
             return
         for tool in self._roles.get("delegate", [])[:1]:
             if not any(CONTEXT in message.text for message in self._request.messages):
-                says = "Somebody else can look into the details."
+                says = "I will delegate the details."
                 yield Stage(says, (self._delegation(tool),), "Delegate the details")
         for tool in self._roles.get("write", [])[:1]:
             yield Stage("I will write down the findings.", (self._file(tool),), "Write the report")
@@ -226,7 +226,7 @@ class _Default:
         return [
             (name, text)
             for name, text in self._request.results
-            if not re.search("todo|plan|think", name, re.IGNORECASE)
+            if not re.search("todo|plan|think|transfer_to", name, re.IGNORECASE)
         ]
 
     def _answer(self) -> Iterator[Step]:
@@ -267,7 +267,7 @@ class _Default:
         last = request.messages[-1].text if request.messages else ""
         if self._is_subagent:
             return report_of(request.prompt, self._findings())
-        if last and not prompt_in(last) and CONTEXT not in last:
+        if "<task-notification>" in last:  # a subagent of Claude Code that ran in the background
             return "Noted. There is nothing to add to the answer above."
         words = answer_to(request.prompt, self._findings())
         if "<code>" in request.system and "final_answer" in request.system:  # smolagents

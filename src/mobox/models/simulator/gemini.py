@@ -42,6 +42,11 @@ FINISH_REASONS: Final = {
     "max_tokens": "MAX_TOKENS",
     "refuse": "SAFETY",
 }
+OPAQUE: Final = (
+    "args", "parameters", "parametersJsonSchema", "response", "responseSchema",
+    "responseJsonSchema", "_responseJsonSchema",
+)  # fmt: skip
+"""Values with names of the client's own."""
 SERVER_TOOLS: Final = {"googleSearch": "web_search", "codeExecution": "code_execution"}
 
 
@@ -53,6 +58,7 @@ class GenerateContent(Errors):
 
     def read(self, body: Document, path: str) -> Request:
         """The request; raises `InvalidRequest`."""
+        body = _in_camel_case(body)
         required(body, "contents", list)
         tools = objects(body, "tools")
         config = optional(body, "generationConfig", dict, {})
@@ -103,6 +109,19 @@ class GenerateContent(Errors):
 
 
 # Requests
+
+
+def _in_camel_case(value: Any) -> Any:
+    """The request with the names of the documentation: Google takes both spellings."""
+    if isinstance(value, list):
+        return [_in_camel_case(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    names = {name: re.sub(r"(?<=[a-z])_([a-z])", lambda m: m[1].upper(), name) for name in value}
+    return {
+        names[name]: each if names[name] in OPAQUE else _in_camel_case(each)
+        for name, each in value.items()
+    }
 
 
 def _message(content: Document) -> Message:

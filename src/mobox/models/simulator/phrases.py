@@ -16,6 +16,8 @@ NOTE: Final = (
     " your prompt. With a provider's key the same agent gets a real answer."
 )
 
+DEPTH: Final = "Research this in more depth:"
+
 _POLITE: Final = re.compile(
     r"^(please|can you|could you|would you|tell me|show me|give me|help me(?: to)?"
     r"|i (?:want|need|would like)(?: you)? to"
@@ -55,6 +57,7 @@ def plain(prompt: str) -> str:
 
 def topic_of(prompt: str) -> str:
     """What a prompt is about, in at most eight words."""
+    prompt = prompt.partition(REPORT)[0].rpartition(DEPTH)[2]
     first = re.split(r"(?<=[.?!])\s|\n", MARKER.sub("", prompt).strip(), maxsplit=1)[0].strip()
     while first and (shorter := _POLITE.sub("", first)) != first:
         first = shorter
@@ -81,12 +84,12 @@ def title_for(texts: Sequence[str]) -> str:
 
 def task_for(topic: str) -> str:
     """The task of a subagent."""
-    return f"Research this in more depth: {topic}. {REPORT}"
+    return f"{DEPTH} {topic}. {REPORT}"
 
 
 def report_of(task: str, results: Sequence[tuple[str, str]]) -> str:
     """What a subagent reports."""
-    topic = topic_of(task.partition("Research this in more depth:")[2] or task)
+    topic = topic_of(task)
     found = "\n".join(f"- {snippet(text)}" for _, text in results if snippet(text))
     known = f"The search gave:\n\n{found}" if found else "I had no tool to search with."
     return f"**Report on {topic}.** {known}\n\nThe sources agree on the main points."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Final, Literal
@@ -14,10 +15,13 @@ from msgspec import Struct
 
 NOT_A_PROMPT: Final = re.compile(
     r"<(system-reminder|task-notification|command-\w+|local-command-\w+)>.*?</\1>"  # Claude Code
-    r"|^For context:.*",  # ADK: what another agent did
+    r"|^For context:.*"  # ADK: what another agent did
+    r"|^Observation:.*",  # smolagents: the result of a call
     re.DOTALL,
 )
 """What frameworks write into user messages themselves."""
+TOLD_CALLS: Final = re.compile(r"'function': \{'name': '(\w+)'")
+"""smolagents: calls that an assistant message tells in its text."""
 
 
 class Offered(Struct, frozen=True):
@@ -118,7 +122,7 @@ class Request(Struct, frozen=True, kw_only=True, dict=True):
         """The names of the tools called since the last prompt, in order."""
         has_prompt = len(self.since) < len(self.messages)
         before = () if has_prompt or self.earlier is None else self.earlier.calls
-        return before + tuple(call.name for message in self.since for call in message.calls)
+        return before + tuple(name for message in self.since for name in _called_in(message))
 
     @cached_property
     def results(self) -> tuple[tuple[str, str], ...]:
@@ -127,7 +131,7 @@ class Request(Struct, frozen=True, kw_only=True, dict=True):
         return tuple(
             (names.get(result.id, ""), result.text)
             for message in self.since
-            for result in message.results
+            for result in (*message.results, *_observed(message))
         )
 
     @cached_property
@@ -156,7 +160,17 @@ def earlier_of(response_id: str) -> Earlier | None:
 
 def prompt_in(text: str) -> str:
     """A user message without what its framework added."""
-    return NOT_A_PROMPT.sub("", text).strip()
+    return NOT_A_PROMPT.sub("", text).strip().removeprefix("New task:").strip()
+
+
+def _observed(message: Message) -> Iterator[Result]:
+    if message.role == "user" and message.text.startswith("Observation:"):
+        yield Result("", message.text.removeprefix("Observation:").strip())
+
+
+def _called_in(message: Message) -> list[str]:
+    told = message.text if message.role == "assistant" else ""
+    return [*(call.name for call in message.calls), *TOLD_CALLS.findall(told)]
 
 
 def _role(message: Message) -> str:
