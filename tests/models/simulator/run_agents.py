@@ -1,7 +1,7 @@
 """Run real agents with the default model; print what each did, as JSON.
 
-The tests run it with the Python of the frameworks' venv: `run_agents.py URL AGENT`. The line has the
-names of the tools called in order, the inputs of those calls, and the answer.
+The tests run it with the Python of the frameworks' venv: `run_agents.py URL AGENT`. The line has
+the names of the tools called in order, the inputs of those calls, and the answer.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import warnings
+from pathlib import Path
 from typing import Any
 
 warnings.simplefilter("ignore")
@@ -170,15 +171,15 @@ def claude() -> None:
             yield {"type": "user", "message": {"role": "user", "content": PROMPT}}
 
         async for message in query(prompt=prompt(), options=options):
-            for block in getattr(message, "content", None) or ():
-                if hasattr(block, "input") and not getattr(message, "parent_tool_use_id", None):
-                    calls.append([block.name, block.input])
+            blocks = getattr(message, "content", None) or ()
+            if not getattr(message, "parent_tool_use_id", None):
+                calls.extend([b.name, b.input] for b in blocks if hasattr(b, "input"))
             if hasattr(message, "result"):
                 answer, error = message.result or "", message.is_error
 
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(run(folder))
-        written = os.path.exists(f"{folder}/report.md")
+        written = Path(folder, "report.md").exists()
     show(calls, answer, error=error, written=written)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 warnings.simplefilter("ignore")
@@ -166,10 +167,7 @@ class Responses(Chat):
     def ask(self, history: list[Any], stream: bool, answer: Answer) -> None:
         tool = {"type": "function", "name": "get_weather", "parameters": SCHEMA, "strict": False}
         body = {"model": "gpt", "input": history, "tools": [tool]}
-        if stream:
-            response = self.events(body, answer)
-        else:
-            response = self.client.responses.create(**body)
+        response = self.events(body, answer) if stream else self.client.responses.create(**body)
         answer["stop"] = response.status
         if response.incomplete_details:
             answer["more"].append(response.incomplete_details.reason)
@@ -493,6 +491,7 @@ def _error(error: BaseException) -> list[Any]:
 
 
 def main() -> None:
+    thread = ThreadPoolExecutor(1)
     clients = {0: CLIENTS[CLIENT](), 1: CLIENTS[CLIENT](retries=1)}
     for name in NAMES:
         for stream in (True, False):
@@ -500,9 +499,8 @@ def main() -> None:
             history = client.first(f"[[{name}]] What is the weather?")
             for turn in range(2 if name == "tool" else 1):
                 answer = Answer()
-                try:
-                    client.ask(history, stream, answer)
-                except Exception as error:
+                asked = thread.submit(client.ask, history, stream, answer)
+                if (error := asked.exception()) is not None:
                     answer["error"] = _error(error)
                 print(json.dumps([name, stream, turn, answer]), flush=True)
 

@@ -18,7 +18,6 @@ from msgspec import Struct
 
 from mobox.models.simulator.request import Request, tokens_in
 from mobox.models.simulator.script import (
-    ENDS,
     Break,
     Cite,
     Content,
@@ -114,10 +113,12 @@ def answer(request: Request, turn: Turn) -> Answer:
     for step in turn:
         if isinstance(step, Usage):
             usage = step
-        elif end is None and isinstance(step, ENDS):
+        elif end is not None:
+            break
+        elif isinstance(step, Fail | Cut | Stall | Refuse | MaxTokens):
             end = None if _is_over(step, request) else step
-        elif end is None:
-            steps.append(step)  # type: ignore[arg-type]
+        else:
+            steps.append(step)
     if isinstance(end, Refuse):
         steps.append(end)
     return Answer(

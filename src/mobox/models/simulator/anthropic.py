@@ -155,11 +155,10 @@ class Messages:
 
 
 def _message(message: Document) -> Message:
-    role = "assistant" if message.get("role") == "assistant" else "user"
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
     return Message(
-        role=role,  # type: ignore[arg-type]
+        role="assistant" if message.get("role") == "assistant" else "user",
         text=text_of(content),
         calls=tuple(
             Call(b.get("id", ""), b.get("name", ""), b.get("input"))

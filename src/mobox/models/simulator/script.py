@@ -253,8 +253,13 @@ SHORT: Final[Mapping[str, Any]] = {
 
 def step_of(name: str, value: Any) -> Step:
     """The step of one line."""
-    step: Step = value if isinstance(value, Struct) else SHORT[name](value)  # type: ignore[assignment]
+    step: Step = SHORT[name](value) if name in SHORT and not is_step(value) else value
     return step
+
+
+def is_step(value: Any) -> bool:
+    """Whether a value has the fields of a step."""
+    return type(value) in NAMES
 
 
 NAMES: Final[Mapping[type[Struct], str]] = {
