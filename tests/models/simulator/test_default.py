@@ -168,7 +168,7 @@ async def test_limit_of_tokens_is_kept() -> None:
     body = {**ANTHROPIC.body("What is a compiler?"), "max_tokens": 5}
     answer = (await ask(ANTHROPIC, body)).json()
     assert (answer["content"][0]["text"], answer["stop_reason"]) == (
-        "## Compiler\n\nYou as", "max_tokens",
+        "## Compiler\n\nYou ask", "max_tokens",
     )  # fmt: skip
 
 

@@ -105,7 +105,7 @@ class _Default:
         if forced is not None:
             yield self._call(forced, complete=True)
             return
-        stage = self._next()
+        stage = None if self._is_notified() else self._next()
         if stage is None:
             yield from self._answer()
             return
@@ -113,6 +113,11 @@ class _Default:
             yield Think(f"The request is about {self._topic}. {stage.says}")
         yield Text(stage.says)
         yield from stage.calls
+
+    def _is_notified(self) -> bool:
+        """Whether Claude Code only tells that a subagent in the background has ended."""
+        messages = self._request.messages
+        return bool(messages) and "<task-notification>" in messages[-1].text
 
     # Which stage is next
 
@@ -264,10 +269,9 @@ class _Default:
 
     def _words(self) -> str:
         request = self._request
-        last = request.messages[-1].text if request.messages else ""
         if self._is_subagent:
             return report_of(request.prompt, self._findings())
-        if "<task-notification>" in last:  # a subagent of Claude Code that ran in the background
+        if self._is_notified():
             return "Noted. There is nothing to add to the answer above."
         words = answer_to(request.prompt, self._findings())
         if "<code>" in request.system and "final_answer" in request.system:  # smolagents

@@ -175,7 +175,9 @@ class _Maker:
             return _matching(str(pattern), [self._text(name), *GUESSES])
         given = FORMATS.get(str(schema.get("format"))) or self._text(name)
         most = schema.get("maxLength")
-        return given.ljust(int(schema.get("minLength", 0)), ".")[: None if most is None else int(most)]
+        return given.ljust(int(schema.get("minLength", 0)), ".")[
+            : None if most is None else int(most)
+        ]
 
     def _text(self, name: str) -> str:
         if name in self._about.texts:
