@@ -14,6 +14,7 @@ CLIENTS := tests/clients
 WEB := web
 BENCH_VENV := .venv-bench
 FRAMEWORKS_VENV := .venv-frameworks
+COMPAT_VENV := .venv-compat
 # How many tests run in parallel: each starts its own servers and browsers.
 JOBS ?= 2
 PYTEST = $(BIN)/pytest --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
@@ -35,7 +36,7 @@ unexport PYTHONDONTWRITEBYTECODE
 CLIENTS_READY := $(CLIENTS)/node_modules/.package-lock.json
 WEB_READY := $(WEB)/node_modules/.package-lock.json
 
-.PHONY: help run web test full check format golden bench chaos fuzz screenshots lock clean ready packages
+.PHONY: help run web test full compat check format golden bench chaos fuzz screenshots lock clean ready packages
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +65,9 @@ test: ready $(FULLY_COVERED)  ## run all tests but the slowest, and measure cove
 
 full: test  ## run all tests, also every framework with every scenario
 	$(PYTEST) $(FULL_ONLY)
+
+compat: $(VENV)/.dev $(COMPAT_VENV)/.mobox  ## run the frameworks in the oldest versions that the docs name
+	FRAMEWORKS_VENV=$(COMPAT_VENV) $(PYTEST) tests/frameworks/test_matrix.py tests/frameworks/test_clients.py
 
 check: $(VENV)/.dev $(WEB_READY)  ## check lint rules, formatting, types and import rules
 	$(BIN)/ruff check && $(BIN)/ruff format --check
@@ -116,17 +120,18 @@ lock: $(VENV)/.python $(NODE)  ## rebuild the lock files; LOCK=--upgrade takes n
 	$(COMPILE) --group node -o requirements/node.txt
 	$(COMPILE) pyproject.toml --all-extras --group bench -c requirements/run.txt -c requirements/node.txt -o requirements/bench.txt
 	$(COMPILE) pyproject.toml --extra server --group frameworks -c requirements/run.txt -o requirements/frameworks.txt
+	$(COMPILE) pyproject.toml --extra server --group compat -c requirements/run.txt -o requirements/compat.txt
 	cd $(CLIENTS) && npm install --package-lock-only
 	cd $(WEB) && npm install --package-lock-only
 
 clean:  ## remove everything that the other targets created, except the server's data (.mobox)
-	rm -rf $(VENV) $(BENCH_VENV) $(FRAMEWORKS_VENV) $(CLIENTS)/node_modules $(WEB)/node_modules $(CLIENTS)/.built .reports .*_cache .hypothesis build dist
+	rm -rf $(VENV) $(BENCH_VENV) $(FRAMEWORKS_VENV) $(COMPAT_VENV) $(CLIENTS)/node_modules $(WEB)/node_modules $(CLIENTS)/.built .reports .*_cache .hypothesis build dist
 	find src tests bench -name __pycache__ -prune -exec rm -r {} +
 
 # Stamp files: a step runs again only when its inputs have changed. Installs into the same venv depend
 # on each other, because pip must not run twice in one venv; all others may run in parallel.
 
-$(VENV)/.python $(BENCH_VENV)/.python $(FRAMEWORKS_VENV)/.python:
+$(VENV)/.python $(BENCH_VENV)/.python $(FRAMEWORKS_VENV)/.python $(COMPAT_VENV)/.python:
 	@$(PYTHON) $(IS_SUPPORTED) || { echo "make needs Python 3.11, 3.12, 3.13 or 3.14," \
 		"and $(PYTHON) is $$($(PYTHON) --version 2>&1): make PYTHON=python3.14" >&2; exit 1; }
 	$(PYTHON) -m venv $(@D)
@@ -162,6 +167,13 @@ $(BENCH_VENV)/.mobox: requirements/bench.txt pyproject.toml $(BENCH_VENV)/.pytho
 # The frameworks that the tests run have their own venv too, with Mobox installed beside their dependencies.
 $(FRAMEWORKS_VENV)/.mobox: BIN = $(FRAMEWORKS_VENV)/bin
 $(FRAMEWORKS_VENV)/.mobox: requirements/frameworks.txt pyproject.toml $(FRAMEWORKS_VENV)/.python
+	$(INSTALL_LOCK) $<
+	$(PIP) --no-build-isolation --no-deps --editable .
+	$(CHECK_LOCK)
+	touch $@
+
+$(COMPAT_VENV)/.mobox: BIN = $(COMPAT_VENV)/bin
+$(COMPAT_VENV)/.mobox: requirements/compat.txt pyproject.toml $(COMPAT_VENV)/.python
 	$(INSTALL_LOCK) $<
 	$(PIP) --no-build-isolation --no-deps --editable .
 	$(CHECK_LOCK)

@@ -22,6 +22,7 @@ BENCHES = {
     "server": "bench.server",
     "tails": "bench.tails",
     "processes": "bench.processes",
+    "start": "bench.start",
     "web": "bench.web",
 }
 """By the name that ONLY takes; each module is a `bench.figures.Bench`."""

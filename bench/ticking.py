@@ -10,6 +10,7 @@ import math
 import re
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -81,6 +82,13 @@ class TickingExecution:
         """It asks nothing."""
 
     @property
+    def stderr_so_far(self) -> str:
+        return ""
+
+    def watch_stderr(self, changed: Callable[[], None]) -> None:
+        pass
+
+    @property
     def created(self) -> str | None:
         return None
 
@@ -92,6 +100,11 @@ class TickingExecution:
     def has_all_answers(self) -> bool:
         """It was told nothing."""
         return True
+
+    @property
+    def stderr(self) -> str:
+        """It writes none."""
+        return ""
 
     def set_frontend(self, frontend: Frontend) -> None:
         """It has no use for pages."""

@@ -107,8 +107,9 @@ def node() -> str:
 
 @pytest.fixture(scope="session")
 def frameworks() -> Path:
-    """The Python where the real frameworks are installed."""
-    python = Path(__file__).parent.parent / ".venv-frameworks" / "bin" / "python"
+    """The Python where the real frameworks are installed; `make compat` has another one."""
+    venv = os.environ.get("FRAMEWORKS_VENV", ".venv-frameworks")
+    python = Path(__file__).parent.parent / venv / "bin" / "python"
     if not python.exists():
         pytest.skip("NOT TESTED WITH THE REAL FRAMEWORKS: `make test` installs them")
     return python

@@ -20,6 +20,7 @@ from mobox.errors import (
     NotFoundError,
     NotPermitted,
     NotWaiting,
+    PermissionNotFound,
     QuotaError,
     RateLimited,
     RunActive,
@@ -37,7 +38,7 @@ from mobox.errors import (
 FAMILIES: dict[type[MoboxError], list[type[MoboxError]]] = {
     AuthError: [NotPermitted, Unauthenticated],
     ConflictError: [FileInUse, KeyReused, NotWaiting, RunActive],
-    NotFoundError: [ChatNotFound, FileNotFound, KeyNotFound, RunNotFound],
+    NotFoundError: [ChatNotFound, FileNotFound, KeyNotFound, PermissionNotFound, RunNotFound],
     QuotaError: [
         BodyTooLarge,
         FileQuotaExceeded,

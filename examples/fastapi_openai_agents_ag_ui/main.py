@@ -1,7 +1,6 @@
 """An agent of OpenAI's Agents SDK in FastAPI, for AG-UI clients."""
 
 import os
-from collections.abc import AsyncIterator
 
 import uvicorn
 from fastapi import FastAPI
@@ -9,7 +8,8 @@ from scripted_model import ScriptedModel
 from starlette.requests import HTTPConnection
 
 import mobox
-from agents import Agent, Runner, function_tool, set_tracing_disabled
+from agents import Agent, function_tool, set_tracing_disabled
+from mobox.frameworks import openai_agents
 
 
 @function_tool
@@ -21,14 +21,9 @@ def get_weather(city: str) -> str:
 model = os.environ.get("MODEL") or ScriptedModel()  # OpenAI's models need OPENAI_API_KEY
 set_tracing_disabled(True)
 weatherman = Agent(name="weatherman", model=model, tools=[get_weather])
-
-
-@mobox.agent("weather", framework="openai-agents")
-async def weather(turn: mobox.Turn) -> AsyncIterator[object]:
-    """Reports the temperature in a city."""
-    result = Runner.run_streamed(weatherman, turn.messages(style="responses"))
-    async for event in result.stream_events():
-        yield event
+weather = openai_agents.agent(
+    "weather", weatherman, description="Reports the temperature in a city."
+)
 
 
 def authenticate(request: HTTPConnection) -> str:

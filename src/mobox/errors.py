@@ -31,6 +31,7 @@
     * ChatNotFound        no such chat
     * RunNotFound         no such run
       * LogDeleted        the run was deleted by its owner
+    * PermissionNotFound  no such permission of a chat
     * KeyNotFound         no such API key
     * FileNotFound        no such file
   * AuthError             authentication or permission failed
@@ -281,6 +282,12 @@ class LogDeleted(RunNotFound):
     def __init__(self, name: str) -> None:
         self.name = name
         MoboxError.__init__(self, f"run {name!r} was deleted")
+
+
+class PermissionNotFound(NotFoundError):
+    """The chat has no permission of that id."""
+
+    kind = "permission"
 
 
 class KeyNotFound(NotFoundError):

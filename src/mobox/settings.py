@@ -27,6 +27,8 @@ from mobox.errors import InvalidSetting
 
 OWNER: Final = "local"
 """The owner of all chats on a server without authentication."""
+MEMORY: Final = "memory:"
+"""The database of a server that keeps nothing."""
 RUNS_PER_OWNER: Final = 20
 """The default of `max_runs_per_owner` where owners are known."""
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
@@ -164,6 +166,12 @@ def _port(text: str) -> int:
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or int(text) < 1:
         raise ValueError("expected a whole number from 1 upwards")
+    return int(text)
+
+
+def _whole_number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError("expected a whole number from 0 upwards")
     return int(text)
 
 
@@ -309,6 +317,20 @@ class Settings(Struct, frozen=True, kw_only=True):
             _one_of("auto", "interrupt", "reject"),
         ),
     ] = "auto"
+    error_details: Annotated[
+        Literal["full", "brief"] | None,
+        Setting(
+            "what readers see of errors: full, or brief (a sentence) (default with keys or in an"
+            " app: brief, else full)",
+            _one_of("full", "brief"),
+        ),
+    ] = None
+    max_spares: Annotated[
+        int,
+        Setting(
+            "processes kept started for agents with `warm` in agent.yaml; 0: none", _whole_number
+        ),
+    ] = 8
     hold: Annotated[
         float, Setting("seconds that a waiting agent's process is kept alive", _seconds)
     ] = 600
@@ -348,6 +370,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     notifications."""
     grace: float = 1
     """How long a message waits for the disconnect of a client that has left the running run."""
+    spare_seconds: float = 900
+    """How long a spare process is kept that no run uses."""
+    exit_seconds: float = 5
+    """How long an agent's process may take to exit after it has said that it is done."""
     drain: float = 8
     """How long agents have to exit when the server shuts down."""
 
@@ -375,7 +401,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     def check_shared(self, field: str) -> None:
         """Refuse an in-memory database where several processes have to share one."""
-        if self.database == "memory:":
+        if self.database == MEMORY:
             problem = "several processes cannot share memory:; use a database with --database-url"
             raise InvalidSetting(field, str(getattr(self, field)), problem)
 
@@ -394,6 +420,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     def is_local(self) -> bool:
         """Whether only people at this machine use the server, who may see and change its files."""
         return self.auth == "none"
+
+    @property
+    def shows_error_details(self) -> bool:
+        """Whether readers see the words of errors, and not only the sentence of the code."""
+        return self.is_local if self.error_details is None else self.error_details == "full"
 
     @property
     def executes(self) -> bool:

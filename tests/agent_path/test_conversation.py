@@ -202,6 +202,17 @@ def test_responses_have_items_for_calls_and_outputs() -> None:
     ]
 
 
+def test_result_has_its_images_in_the_responses_api() -> None:
+    image = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+    output = [{"type": "text", "text": "Here."}, image]
+    run = answered(*call("a"), ToolResult(id="a", output=output))
+    (result,) = [each for each in said("responses", run) if "output" in each]
+    assert result["output"] == [
+        {"type": "input_text", "text": "Here."},
+        {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "auto"},
+    ]
+
+
 def test_gemini_has_function_calls_and_responses() -> None:
     contents = said("gemini", question(text("Look.")), TWO_ROUNDS)
     assert contents[1]["parts"][1] == {

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from mobox.agent_path.shared.failures import SENTENCES, WORDS, Failure, StreamCut, failure_of
+from mobox.agent_path.shared.failure_codes import (
+    CLASSES,
+    CODES,
+    NAMES,
+    STATUSES,
+    failure_code,
+    sentence_of,
+)
+from mobox.agent_path.shared.failures import Failure, StreamCut, failure_of
 from mobox.agent_path.shared.objects import Objects
 from mobox.agent_path.shared.redaction import without_secrets
 
@@ -53,6 +61,8 @@ FAILURES = [
     (StreamCut("cut"), "network"),
     (ConnectionResetError("reset"), "network"),
     (TimeoutError("slow"), "timeout"),
+    (MemoryError(), "memory_limit"),
+    (OSError(28, "No space left on device"), "disk_limit"),
 ]
 
 
@@ -120,8 +130,27 @@ def test_secrets_are_removed(text: str, clean: str) -> None:
 
 
 def test_every_code_has_its_sentence() -> None:
-    codes = {failure.code for error, _ in FAILURES if (failure := failure_of(error))}
-    assert codes | set(WORDS.values()) == SENTENCES.keys()
+    codes = {*NAMES.values(), *CLASSES.values(), *STATUSES.values()}
+    assert codes <= CODES.keys()
+    assert sentence_of("overloaded") == "The model provider is overloaded. Try again."
+    assert sentence_of("KeyError") == sentence_of(None) == "The agent failed."
+
+
+@pytest.mark.parametrize(
+    ("names", "message", "code"),
+    [
+        (["server_error"], "API Error: Connection error.", "network"),
+        (["server_error"], "The server had an error.", "overloaded"),
+        (["429"], "", "rate_limited"),
+        (["INVALID_ARGUMENT"], "API key not valid. Pass one.", "auth"),
+        (["invalid_request_error"], "prompt is too long: 9 > 8", "context_length"),
+        (["invalid_request_error"], "No such tool", None),
+    ],
+)
+def test_error_of_a_stream_has_the_code_of_the_same_table(
+    names: list[str], message: str, code: str | None
+) -> None:
+    assert failure_code(names, message) == code
 
 
 def test_an_emitted_exception_has_its_code() -> None:

@@ -36,6 +36,18 @@ class Command:
     goto: tuple[str, ...] = ()
 
 
+@dataclasses.dataclass
+class AgentBase:
+    """As that of OpenAI's Agents SDK."""
+
+    name: str
+    instructions: str = "A secret."
+
+
+class Agent(AgentBase):
+    pass
+
+
 class Model:
     """As pydantic's."""
 
@@ -140,3 +152,8 @@ def test_input_of_a_model_or_a_node_is_left_out(event: str) -> None:
     assert Objects().describe(line) == {"event": event, "data": {"output": 1}}
     kept = {"event": "on_tool_end", "data": {"input": 1}}
     assert Objects().describe(kept) == kept
+
+
+def test_agent_is_written_by_its_name() -> None:
+    described = Objects().describe({"item": {"agent": Agent("boss")}})
+    assert described == {"item": {"agent": {"_class": "Agent", "name": "boss"}}}

@@ -118,8 +118,9 @@ WRONG = {
         3,
         "timeout",
         "unknown field; known: name, description, framework, entry, env, optional_env, timeouts,"
-        " limits",
+        " limits, warm",
     ),
+    "too many spares": ("warm: 5\n", 1, "warm", "Expected `int` <= 4"),
     "unknown inner field": (
         "timeouts:\n  idle: 3\n  toatl: 4\n",
         3,

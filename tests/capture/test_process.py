@@ -357,7 +357,7 @@ async def test_an_exit_code_is_a_failure(job: Make, code: int) -> None:
     assert outcome.exit_code == code
     assert reason_of(log) == "error"
     assert log[-2].event == Error(
-        message=f"The agent exited with code {code}.", code="agent_exit", exit_code=code
+        message=f"The agent exited with code {code}.", code="crashed", exit_code=code
     )
 
 

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import signal
 import subprocess
+import sys
 import tty
+from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
+import pytest
+from msgspec.structs import replace
+
+from mobox.cli.logs import added
 from mobox.events import Done, Start
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.app import open_services
-from mobox.settings import OWNER, Settings
+from mobox.settings import OWNER, Settings, without_password
 from mobox.storage.log import RawLine
 from mobox.supervisor.agent_files import StderrFolder
-from server.live_server import LIMIT, MOBOX, message, mobox
+from server.live_server import LIMIT, MOBOX, clean_environment, live_server, message, mobox
+from support.postgres_server import Databases
 
 DEMO = Path(__file__).parents[2] / "agents"
 
@@ -89,3 +99,138 @@ def test_unknown_run_is_not_found(tmp_path: Path) -> None:
     said = mobox("logs", "run_1", "--data", tmp_path / "data")
     where = f"of owner 'local' (--owner) in sqlite:///{tmp_path}/data/mobox.db"
     assert said == (2, "", f"mobox: no run 'run_1' {where}\n")
+
+
+SLOW = """
+import os, sys, time
+from shared.emitter import emit_done, emit_text, read_turn
+
+read_turn()
+emit_text("Well")
+print("half", end=" ", file=sys.stderr, flush=True)
+while not os.path.exists({gate!r}):
+    time.sleep(0.05)
+print("way", file=sys.stderr, flush=True)
+emit_done()
+"""
+FAILS = """
+import sys
+sys.exit("it broke")
+"""
+
+
+def agents_of(folder: Path, **codes: str) -> Path:
+    for name, code in codes.items():
+        (folder / name).mkdir(parents=True)
+        (folder / name / "agent.yaml").write_text(f"name: {name}\nframework: emitted\n")
+        (folder / name / "run_agent.py").write_text(code)
+    return folder
+
+
+@pytest.fixture
+def following(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """`mobox logs -f` beside a server whose agent waits for the file."""
+    data, gate = tmp_path / "data", tmp_path / "gate"
+    agents = agents_of(tmp_path / "agents", slow=SLOW.format(gate=str(gate)))
+    with live_server(data, "--agents", agents) as server:
+        url = f"{server.url}/api/chat"
+        with httpx.stream("POST", url, json=message("c", "Go"), trust_env=False) as answer:
+            run_id = answer.headers["x-mobox-run"]
+        command = [*MOBOX, "logs", run_id, "-f", "--data", str(data)]
+        with subprocess.Popen(command, stdout=-1, stderr=-1, env=clean_environment()) as process:
+            try:
+                yield process, gate
+            finally:
+                process.kill()
+
+
+def read_until(process: subprocess.Popen[bytes], words: bytes) -> bytes:
+    assert process.stderr is not None
+    text = b""
+    while words not in text:
+        more = os.read(process.stderr.fileno(), 1000)
+        assert more, text
+        text += more
+    return text
+
+
+def test_stderr_is_followed_until_the_run_ends(
+    following: tuple[subprocess.Popen[bytes], Path],
+) -> None:
+    process, gate = following
+    assert read_until(process, b"half ") == b"--- stderr of attempt 1 ---\nhalf "
+    gate.touch()
+    stdout, stderr = process.communicate(timeout=LIMIT)
+    assert (process.returncode, stderr) == (0, b"way\n")
+    assert b'"Well"' in stdout
+    assert b'"done"' in stdout
+
+
+def test_ctrl_c_ends_following_quietly(following: tuple[subprocess.Popen[bytes], Path]) -> None:
+    process, _ = following
+    read_until(process, b"half ")
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=LIMIT)
+    assert (process.returncode, stderr) == (130, b"")
+
+
+def test_added_is_what_the_end_of_a_longer_text_has_more() -> None:
+    text = "".join(f"line {number}\n" for number in range(20_000))
+    assert added("", "ab") == "ab"
+    assert added("ab", "abc") == "c"
+    assert added(text[:90_000][-65_536:], text[:100_000][-65_536:]) == text[90_000:100_000]
+    assert added("one", "another text") == "another text"
+
+
+@pytest.mark.parametrize("owner", ["local", "ann o'hara", "-dash"])
+@pytest.mark.parametrize("folder", ["data", "a data folder"])
+def test_printed_command_shows_the_run(
+    owner: str, folder: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    paste(failed_run(Settings(data=tmp_path / folder), owner, tmp_path), caplog, tmp_path)
+
+
+def test_printed_command_works_with_the_default_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    paste(failed_run(Settings(), OWNER, tmp_path), caplog, tmp_path / "agents")
+
+
+def test_printed_command_works_with_postgresql(
+    postgres: Databases, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = asyncio.run(postgres.blank())
+    settings = Settings(data=tmp_path / "data", database_url=url)
+    paste(failed_run(settings, "ann lee", tmp_path), caplog, tmp_path, DATABASE_URL=url)
+    assert without_password(url) == url or url not in caplog.text
+
+
+def failed_run(settings: Settings, owner: str, tmp_path: Path) -> str:
+    agents = agents_of(tmp_path / "agents", fails=FAILS)
+
+    async def begin() -> str:
+        async with asyncio.timeout(LIMIT), open_services(replace(settings, agents=agents)) as it:
+            run = (await it.supervisor.begin(owner, read_request(message("c1", "Go")))).run
+            async for _ in it.storage.follow(run.id):
+                pass
+            return run.id
+
+    return asyncio.run(begin())
+
+
+def paste(run_id: str, caplog: pytest.LogCaptureFixture, cwd: Path, **env: str) -> None:
+    """Run the command in the server's log as a person would, in a shell elsewhere."""
+    (line,) = [line for line in caplog.messages if run_id in line]
+    command = re.search(r"\((mobox logs .*)\)$", line)
+    assert command is not None, line
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "-c", command[1]],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=clean_environment(**env) | {"PATH": path},
+        timeout=LIMIT,
+    )
+    assert (done.returncode, done.stderr) == (0, "--- stderr of attempt 1 ---\nit broke\n")

@@ -47,6 +47,7 @@ VALUES = {
     "max_runs_per_minute": ("5", 5),
     "max_streams": ("7", 7),
     "when_running": ("Interrupt", "interrupt"),
+    "max_spares": ("0", 0),
     "hold": ("2.5", 2.5),
     "lease": ("1.5", 1.5),
     "workers": ("2", 2),
@@ -110,7 +111,8 @@ def test_every_setting_is_tried_here() -> None:
     assert VALUES.keys() == SETTINGS.keys()
     of_a_supervisor = {"drain", "grace", "look", "notice", "quiet", "sweep", "sweep_files"}
     of_a_store = {"busy_seconds", "opening_seconds", "poll_seconds", "raw_bytes", "readers"}
-    only_in_programs = of_a_supervisor | of_a_store | {"clock", "synchronous"}
+    of_processes = {"exit_seconds", "spare_seconds"}
+    only_in_programs = of_a_supervisor | of_processes | of_a_store | {"clock", "synchronous"}
     assert VALUES.keys() | only_in_programs == set(Settings.__struct_fields__)
     assert not VALUES.keys() & only_in_programs
 
@@ -205,6 +207,7 @@ def test_redis_password_is_not_shown_in_errors() -> None:
         ("max_runs", "0", "expected a whole number from 1 upwards"),
         ("max_body", "8M", "expected a whole number from 1 upwards"),
         ("static_tools", "some", "expected one of page, all, none"),
+        ("max_spares", "-1", "expected a whole number from 0 upwards"),
         ("hold", "0", "expected seconds, more than 0"),
         ("hold", "inf", "expected seconds, more than 0"),
         ("lease", "nan", "expected seconds, more than 0"),

@@ -66,6 +66,8 @@ class Adapter:
     """A call that gives a task to a subagent."""
     tidy: Callable[[list[Item]], list[Item]] = lambda items: items
     """Removes what the framework itself adds to a request."""
+    warm: int = 0
+    """Spare processes of the agent."""
 
     def scripts(self) -> Scripts:
         """The scripts, with the names that this framework's tools have for the model."""
@@ -81,7 +83,8 @@ class Adapter:
             file.name: file.read_text() for file in (HERE / "adapters" / self.folder).iterdir()
         }
         env = {"NO_PROXY": "127.0.0.1", self.base_url: provider.url, **self.env}
-        agent = {"framework": self.framework, "entry": [str(python), "run_agent.py"], "env": env}
+        entry = [str(python), "run_agent.py"]
+        agent = {"framework": self.framework, "entry": entry, "env": env, "warm": self.warm}
         return Stage(folder, {TOOLS.name: TOOLS.read_text(), **files}, agent)
 
 
@@ -355,6 +358,16 @@ def stopped_tool(case: Case) -> None:
     assert case.chat.effects == ["held door"], "it is not called again"
 
 
+def allowed_for_chat(case: Case) -> None:
+    run = case.chat.send(case.ask("twice")).run
+    (pending,) = case.chat.pending
+    case.chat.answer(pending.id, decision="approved", scope="chat")
+    case.chat.until("over")
+    assert case.chat.effects == ["deleted a.txt", "deleted b.txt"]
+    answers = [each for each in case.chat.events(run) if each["type"] == "input_response"]
+    assert [each.get("automatic", False) for each in answers] == [False, True]
+
+
 class Scenario(NamedTuple):
     """A row of the table."""
 
@@ -384,6 +397,7 @@ SCENARIOS: Final = [
             ("stop in the middle: no further request", stopped),
             ("429, 529 and a cut connection have their code, and no text twice", faults),
             ("a message after a stop inside a tool", stopped_tool),
+            ("a tool that is allowed for the chat is not asked about again", allowed_for_chat),
         ),
         start=1,
     )

@@ -250,10 +250,13 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def asked_of(body: dict[str, Any], first: Any) -> Asked | None:
-    """The script and the chat of a request; `None` for one that no script is about."""
+def asked_of(body: dict[str, Any], first: Any, has_tools: bool = True) -> Asked | None:
+    """The script and the chat of a request; `None` for one that no script is about.
+
+    The Claude program sends its own requests about a conversation, which have no tools.
+    """
     found = re.search(r"\[\[(\w+)(?: ([\w-]+))?\]\]", json.dumps(first))
-    if found is None or not body.get("tools"):
+    if found is None or (has_tools and not body.get("tools")):
         return None
     return Asked(found[1], found[2] or "", body)
 

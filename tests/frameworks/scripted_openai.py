@@ -80,7 +80,7 @@ def _said(message: dict[str, Any]) -> Iterator[Item]:
 class _Handler(Handler):
     def respond(self, body: dict[str, Any]) -> None:
         told = body["messages"] if "messages" in body else body["input"]
-        asked = asked_of(body, told[:1])
+        asked = asked_of(body, told[:1], has_tools=False)
         if asked is not None:
             self.server.asked.append(asked)
         blocks = [say("Fine.")] if asked is None else self._answer(asked)

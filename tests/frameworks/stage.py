@@ -39,8 +39,14 @@ class Pending(NamedTuple):
 
     id: str
     call: str
+    """As the page knows it: with the run before the framework's own id."""
     name: str
     input: Json
+
+    @property
+    def own_call(self) -> str:
+        """The framework's id of the call."""
+        return self.call.rpartition(":")[2]
 
 
 class Stage:

@@ -95,7 +95,7 @@ def test_tools_with_and_without_an_approval(
 ) -> None:
     chat = chat_with("files")
     chat.send("[[files files]] Go.")
-    assert [each.call for each in chat.pending] == ["call_2"]
+    assert [each.own_call for each in chat.pending] == ["call_2"]
     chat.decide(True)
     chat.until("over")
     results = [item.text for item in endpoint.conversations("files")[-1] if item.kind == "result"]

@@ -194,7 +194,7 @@ def test_several_calls_of_the_program_are_reported_and_asked_again_after_a_kill(
     (pending,) = chat.pending
     stage.restart()
     chat.answer(pending.id, decision="approved")
-    assert [each.call for each in chat.pending] == ["call_3"]
+    assert [each.own_call for each in chat.pending] == ["call_3"]
     assert "not made" in results(endpoint, chat)["call_1"]
     assert chat.effects == []
     chat.decide(True)
@@ -209,7 +209,7 @@ def test_a_deferred_call_that_the_program_forgets_is_reported_and_asked_again(
     (pending,) = chat.pending
     stage.restart()
     chat.answer(pending.id, decision="approved")
-    wait_until(lambda: [each.call for each in chat.pending] == ["call_2"])
+    wait_until(lambda: [each.own_call for each in chat.pending] == ["call_2"])
     assert "not made" in results(endpoint, chat)["call_1"]
     assert chat.effects == []
     chat.decide(True)
@@ -271,7 +271,7 @@ def test_a_message_instead_of_an_answer_leaves_the_call_undone(
 def test_own_can_use_tool_decides_before_a_person_is_asked(chat: Chat) -> None:
     chat.send(ask(chat, "report"))
     (pending,) = chat.pending
-    assert pending.call == "call_2"
+    assert pending.own_call == "call_2"
     chat.decide(True)
     assert chat.effects == ["ran", "deleted a.txt"]
 
@@ -345,8 +345,10 @@ def test_a_tool_of_the_page_is_run_by_the_page(
     chat.until("over")
     assert results(endpoint, chat) == {"call_1": '{"lat": 47}'}
     assert chat.text == "That is all."
-    tools = [part for part in chat.messages[-1]["parts"] if part.get("toolCallId") == "call_1"]
-    assert [(part["toolName"], part["state"]) for part in tools] == [("locate", "output-available")]
+    tools = [part for part in chat.messages[-1]["parts"] if "toolCallId" in part]
+    assert [(part["type"], part["state"]) for part in tools] == [
+        ("tool-locate", "output-available")
+    ]
 
 
 # Memory

@@ -89,6 +89,10 @@ class V1Tab(CopilotTab):
     QUEUE = ".copilotKitAttachmentQueue"
     RUNNING = "[data-copilotkit-in-progress=true]"
 
+    def send(self, text: str) -> None:
+        """By the button: Enter does nothing while the page still reads the thread."""
+        ClientTab.send(self, text)
+
     def interrupt(self, text: str) -> None:
         """Sends as soon as the composer allows it: when the run has ended."""
         self.stop()

@@ -13,7 +13,7 @@ from guides.bundles import PageSource
 from guides.cells import CELLS, Client, Scenario
 from guides.client_tab import ClientTab
 from guides.scenarios import FIRST, REFUSED, SECOND, SENTENCE
-from guides.world import World, guide_server, new_key
+from guides.world import World, guide_server, new_key, revoke_keys
 from server.live_server import LIMIT, reserved_port
 from web.browser_watch import CUT_OFF
 
@@ -43,7 +43,7 @@ class ReadingTab(ClientTab):
 
 
 def wrong_key(world: World) -> None:
-    """A key that was never valid; a valid one opens the stream by a ticket."""
+    """A key that was never valid; a valid one opens the stream by a ticket, until it is revoked."""
     data = world.folder / "data"
     with guide_server(data, world.pages, "--auth", "keys") as server:
         world.expect_complaint(REFUSED)
@@ -55,6 +55,12 @@ def wrong_key(world: World) -> None:
         expect(tab.answers).to_contain_text(FIRST)
         world.gate.open()
         expect(tab.answers).to_contain_text(SECOND)
+        tab.send(world.slow)
+        expect(tab.answers.last).to_have_text(f"{FIRST} ")
+        world.expect_complaint(CUT_OFF)
+        revoke_keys(data)
+        expect(tab.error).to_contain_text("key")
+        expect(tab.error).to_have_text(SENTENCE)
 
 
 def server_killed(world: World) -> None:

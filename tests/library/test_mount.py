@@ -151,17 +151,18 @@ async def test_message_of_an_exception_is_not_sent_to_clients(tmp_path: Path) ->
         path = f"/mobox/api/runs/{answer.headers['x-mobox-run']}"
         formats = (await client.get("/mobox/api/formats")).json()["formats"]
         asked = [f"{path}/events?format={each['name']}" for each in formats]
-        for each in (*asked, f"{path}/events", f"{path}/stderr", "/mobox/api/chats/c"):
+        for each in (*asked, f"{path}/events", f"{path}/inspect", "/mobox/api/chats/c"):
             read = await client.get(each)
             assert read.status_code == 200
             told.append(read.text)
+        told.append((await client.get(f"{path}/stderr")).text)
     later = FastAPI()
     box_in(later, tmp_path)  # without the agent that failed
     async with running(later) as client:
         read = await client.get(f"{path}/stderr")
-        assert read.status_code == 200
+        assert read.status_code == 403
         told.append(read.text)
-    assert "The agent failed (RuntimeError)." in told[0]
+    assert "The agent crashed." in told[0]
     assert [text for text in told if "c4nary" in text] == []
 
 

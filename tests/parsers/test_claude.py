@@ -568,10 +568,15 @@ def test_a_ping_is_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "retryable"), [("overloaded_error", True), ("invalid_request_error", False)]
+    ("kind", "code", "retryable"),
+    [
+        ("overloaded_error", "overloaded", True),
+        ("authentication_error", "auth", False),
+        ("invalid_request_error", "invalid_request_error", False),
+    ],
 )
-def test_an_error_is_an_error(code: str, retryable: bool) -> None:
-    body = {"type": "error", "error": {"type": code, "message": "No"}, "request_id": "r"}
+def test_an_error_has_the_code_of_its_kind(kind: str, code: str, retryable: bool) -> None:
+    body = {"type": "error", "error": {"type": kind, "message": "No"}, "request_id": "r"}
     request = {"anthropic": {"request_id": "r"}}
     assert fed(body) == [Error(message="No", code=code, retryable=retryable, provider=request)]
 
@@ -580,7 +585,7 @@ def test_exception_of_the_package_is_an_error() -> None:
     api = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     [error] = fed({"_exception": "APIStatusError", "str": "…", "body": api})
     assert isinstance(error, Error)
-    assert (error.code, error.message) == ("overloaded_error", "Overloaded")
+    assert (error.code, error.message) == ("overloaded", "Overloaded")
     [error] = fed({"_exception": "RemoteProtocolError", "str": "peer closed", "body": None})
     assert isinstance(error, Error)
     assert (error.code, error.message) == ("RemoteProtocolError", "peer closed")

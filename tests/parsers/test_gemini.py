@@ -171,7 +171,7 @@ def test_a_prompt_that_is_blocked() -> None:
 def test_an_error_in_the_stream() -> None:
     error = {"error": {"code": 503, "message": "Busy.", "status": "UNAVAILABLE"}}
     events = told(chunk({"text": "a"}), error)
-    assert of(Error, events) == [Error(message="Busy.", code="UNAVAILABLE")]
+    assert of(Error, events) == [Error(message="Busy.", code="overloaded", retryable=True)]
     assert events[-1] == Done(reason="error")
 
 
@@ -548,7 +548,7 @@ def test_a_delta_that_is_not_understood_is_kept() -> None:
 
 def test_an_interaction_that_fails() -> None:
     events = told(CREATED, {"event_type": "error", "error": {"code": 500}})
-    assert of(Error, events) == [Error(message="500", code="500")]
+    assert of(Error, events) == [Error(message="500", code="overloaded", retryable=True)]
 
 
 # The simplified lines, and the short way

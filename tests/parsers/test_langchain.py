@@ -406,7 +406,7 @@ def test_an_error_within_a_message_ends_it_and_the_run() -> None:
         block(0, "text", text="So"),
         in_message("error", message="Overloaded", code="overloaded_error"),
     )
-    assert of(Error, log) == [Error(message="Overloaded", code="overloaded_error")]
+    assert of(Error, log) == [Error(message="Overloaded", code="overloaded", retryable=True)]
     assert log[-1] == Done(reason="error")
 
 

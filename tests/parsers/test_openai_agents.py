@@ -124,6 +124,17 @@ def test_a_call_that_a_person_is_to_approve_pauses_the_run() -> None:
     ]
 
 
+def test_pause_is_emitted_once() -> None:
+    said = run(*CALLED, left(interruptions=[{"call_id": "c", "tool_name": "f"}]))
+    assert of(Paused, said) == [Paused(request_ids=("c",))]
+
+
+def test_call_that_the_page_runs_is_a_request_for_its_result() -> None:
+    asked = {"kind": "tool", "tool_name": "f", "call_id": "c", "arguments": "{}"}
+    said = logged(*CALLED, left(interruptions=[asked]))
+    assert of(InputRequest, said) == [InputRequest(id="c", kind="tool", tool_call_id="c")]
+
+
 def test_request_about_an_unknown_call_emits_the_call() -> None:
     asked = {"raw_item": {"call_id": "x", "name": "g", "arguments": '{"a": 1}'}}
     said = run(AGENT, left(interruptions=[asked]))
@@ -209,6 +220,33 @@ def test_agent_as_tool_emits_in_the_scope_of_its_call(told: Any) -> None:
     assert of(SubagentEnd, said) == [SubagentEnd(id="c", agent="b")]
     assert [text.scope for text in of(Text, said)] == [("c",)]
     assert text_of(said) == ""
+
+
+def within(*lines: Line) -> list[Line]:
+    """Lines of an agent that is the tool of the call `c`."""
+    about = {"agent": {"name": "b"}, "tool_call": {"call_id": "c", "name": "f"}}
+    return [{"event": line, **about} for line in lines]
+
+
+INNER_CALL = {"call_id": "i", "name": "g", "arguments": "{}"}
+
+
+def test_request_of_an_inner_agent_has_the_scope_of_its_call() -> None:
+    inner = within(*map(raw, [created("r2"), done(0, "function_call", **INNER_CALL)]))
+    said = run(*CALLED, *inner, left(interruptions=[{"call_id": "i", "tool_name": "g"}]))
+    assert [start.id for start in of(ToolUseStart, said)] == ["c", "i"]
+    assert of(InputRequest, said) == [InputRequest(id="i", scope=("c",), tool_call_id="i")]
+    assert said[-1] == Paused(request_ids=("i",))
+
+
+def test_inner_agent_that_goes_on_after_a_pause_is_not_started_again() -> None:
+    said = run(AGENT, *within(output("fine", "i")), output("Hi"), prefix="2.")
+    assert of(SubagentStart, said) == []
+    assert of(SubagentEnd, said) == [SubagentEnd(id="c", agent="b")]
+    assert [(result.id, result.scope) for result in of(ToolResult, said)] == [
+        ("i", ("c",)),
+        ("c", ()),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import httpx
 import msgspec
 import pytest
 
+import mobox.frameworks
 from server.live_server import LIMIT, clean_environment
 
 ROOT = Path(__file__).parents[2]
@@ -187,6 +188,17 @@ def test_shared_by_hand_has_every_name_of_the_emitter(active: Environment, agent
     here, there = active.run(agent, "-c", code).strip()[1:-1].split("] [")
     assert here == there
     assert "'call_frontend'" in here
+
+
+@pytest.mark.parametrize("name", mobox.frameworks.__all__)
+def test_helper_of_a_framework_can_be_imported_by_hand(
+    active: Environment, agent: Path, name: str
+) -> None:
+    imports = (
+        f"import shared.frameworks.{name} as s, mobox.agent_path.shared.frameworks.{name} as m"
+    )
+    code = f"{imports}; print(s.__all__ == m.__all__, all(hasattr(s, each) for each in m.__all__))"
+    assert active.run(agent, "-c", code) == "True True\n"
 
 
 def test_another_package_called_shared_is_not_hidden(active: Environment, agent: Path) -> None:

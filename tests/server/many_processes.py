@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import httpx
 
 from mobox.events import Done
-from server.live_server import Kept, LiveServer, Reader, http_client, loading_first
+from server.live_server import (
+    Kept,
+    LiveServer,
+    Reader,
+    http_client,
+    live_server,
+    loading_first,
+)
 from support.grammar_log import legal_log
 
 LEASE = ("--lease", "1")
@@ -25,6 +35,27 @@ command.read_settings = lambda *given: replace(read(*given), sweep=0.1, look=0.1
 def looking_often(folder: Path) -> str:
     """The PYTHONPATH of processes that see sooner than usual what others want, or do no more."""
     return loading_first(folder, LOOKING_OFTEN)
+
+
+class TwoServers(NamedTuple):
+    """Two servers on one database, and where that is."""
+
+    data: Path
+    url: str
+    one: LiveServer
+    other: LiveServer
+
+
+@contextmanager
+def two_servers(folder: Path, url: str) -> Iterator[TwoServers]:
+    """Two servers that often look what the other one wants."""
+    data, often = folder / "data", looking_often(folder)
+    given = (*LEASE, "--database-url", url)
+    with (
+        live_server(data, *given, PYTHONPATH=often) as one,
+        live_server(data, *given, PYTHONPATH=often) as other,
+    ):
+        yield TwoServers(data, url, one, other)
 
 
 async def read_elsewhere(server: LiveServer, reader: Reader) -> Reader:

@@ -20,6 +20,7 @@ from mobox.server.services import Services
 from mobox.settings import Settings
 from mobox.storage import SqliteStorage, Storage
 from mobox.storage.keys import ApiKey
+from mobox.storage.permissions import Permission
 from server.live_server import AGENTS, WANTS_JSON, message
 
 LONG_AGO = 1000
@@ -72,12 +73,15 @@ def bearer(secret: str | None) -> dict[str, str]:
     return {} if secret is None else {"authorization": f"Bearer {secret}"}
 
 
-async def say_something(storage: Storage, owner: str, chat_id: str, words: str) -> str:
-    """A turn that is over; the id of its run."""
+async def say_something(
+    storage: Storage, owner: str, chat_id: str, words: str, *allowed: Permission
+) -> str:
+    """A turn that is over, in which something was allowed for the chat; the id of its run."""
     asked = read_request(message(chat_id, "hello"))
     run = (await storage.begin_turn(owner, asked, "counter", "emitted")).run
     said = [Start(framework="emitted"), Text(id="t", content=words), TextEnd(id="t")]
-    await storage.append(run.id, run.epoch, [*said, Done(reason="stop")], 1000)
+    events = [*said, Done(reason="stop")]
+    await storage.append(run.id, run.epoch, events, 1000, permissions=allowed)
     return run.id
 
 

@@ -74,6 +74,15 @@ async def test_a_body_is_uploaded_as_it_is(tmp_path: Path) -> None:
     assert disposition == "inline; filename*=UTF-8''Z%C3%BCrich%20%221%22.png"
 
 
+async def test_the_same_bytes_keep_the_name_of_their_upload(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (_, client):
+        first = await upload(client)
+        again = await client.post("/api/files", params={"name": "copy.png"}, content=PNG)
+        unnamed = await client.post("/api/files", content=PNG)
+    assert again.json() == {**first, "filename": "copy.png"}
+    assert unnamed.json() == first
+
+
 @pytest.mark.parametrize(
     ("declared", "data", "stored", "sent"),
     [
@@ -105,7 +114,9 @@ async def test_types_are_checked_and_sent_safely(
         ("bytes=4-", 206, PNG[4:]),
         ("bytes=-5", 206, PNG[-5:]),
         ("bytes=70-999", 206, PNG[70:]),
-        ("bytes=-999", 200, PNG),
+        ("bytes=0-", 206, PNG),
+        ("bytes=0-77", 206, PNG),
+        ("bytes=-999", 206, PNG),
         ("bytes=0-3,5-6", 200, PNG),
         ("lines=0-3", 200, PNG),
         ("bytes=78-", 416, b""),
@@ -238,6 +249,9 @@ async def test_a_page_of_another_origin_gets_an_address_that_it_can_show(tmp_pat
         assert shown.content == PNG
         assert shown.headers["cross-origin-resource-policy"] == "cross-origin"
         plain, _, _ = file["url"].partition("?")
+        listed = await client.get(plain, headers={**picture, "referer": f"{ORIGIN}/chat"})
+        assert listed.content == PNG
+        assert listed.headers["cross-origin-resource-policy"] == "cross-origin"
         for url in (plain, f"{plain}?x{SIGNATURE}=1", f"{plain}?a={SIGNATURE}=1"):
             assert (await client.get(url, headers=picture)).status_code == 403
         assert (await client.get(f"{plain}?{SIGNATURE}=1", headers=picture)).status_code == 401

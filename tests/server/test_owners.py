@@ -15,9 +15,11 @@ from starlette.routing import Mount
 from starlette.routing import Route as Served
 
 from mobox.server.auth.principal import EVERY_SCOPE
-from mobox.server.routes import ROUTES, Endpoint
+from mobox.server.endpoint import Endpoint
+from mobox.server.routes import ROUTES
 from mobox.server.services import Services
 from mobox.storage.chats import History
+from mobox.storage.permissions import Permission
 from server.app_client import routes_of
 from server.live_server import message
 from server.server_with_keys import (
@@ -31,12 +33,13 @@ from server.server_with_keys import (
 
 WORDS = "what only Ann has heard"
 HERS, ASKS, NOBODYS = "hers", "asks", "nobodys"
+ALLOWED = Permission(id="perm_hers", agent="counter", tool=WORDS, created_at=1)
 
 ToOthers = Literal["as unknown", "not found", "their own"]
 
 
 class Row(NamedTuple):
-    """How a route is asked: `{chat}`, `{asks}`, `{run}` and `{file}` stand for ids."""
+    """How a route is asked: `{chat}`, `{run}` and the like stand for ids."""
 
     status: int
     to_others: ToOthers
@@ -71,6 +74,10 @@ ROWS: dict[str, Row] = {
     "PATCH /api/chats/{chat_id}": Row(200, "as unknown", CHAT, {"title": "Mine"}),
     "DELETE /api/chats/{chat_id}": Row(204, "as unknown", CHAT),
     "GET /api/chats/{chat_id}/messages": Row(200, "as unknown", CHAT),
+    "GET /api/chats/{chat_id}/permissions": Row(200, "as unknown", CHAT),
+    "DELETE /api/chats/{chat_id}/permissions/{permission_id}": Row(
+        204, "as unknown", {**CHAT, "permission_id": "{permission}"}
+    ),
     "GET /api/agents": Row(200, "their own"),
     "POST /api/agui/chat": SAYS,
     "POST /api/agui/agents/{agent}": SAYS._replace(ids=AGENT),
@@ -118,10 +125,16 @@ class House:
     def __init__(self, services: Services, client: httpx.AsyncClient) -> None:
         self.storage = services.storage
         self._client = client
-        self._ids = {"{chat}": HERS, "{asks}": ASKS, "{run}": "", "{file}": ""}
+        self._ids = {
+            "{chat}": HERS,
+            "{asks}": ASKS,
+            "{run}": "",
+            "{file}": "",
+            "{permission}": "perm_hers",
+        }
 
     async def furnish(self) -> None:
-        self._ids["{run}"] = await say_something(self.storage, "ann", HERS, WORDS)
+        self._ids["{run}"] = await say_something(self.storage, "ann", HERS, WORDS, ALLOWED)
         await ask_something(self.storage, "ann", ASKS, WORDS)
         await say_something(self.storage, "bob", "his", "what Bob was told")
         file = await self.storage.files.add("ann", _pieces(WORDS.encode()), "text/plain")
@@ -146,9 +159,10 @@ class House:
         """The same, of ids that nobody has."""
         return await self.ask(name, secret, dict.fromkeys(self._ids, NOBODYS))
 
-    async def theirs(self) -> list[History]:
+    async def theirs(self) -> list[History | Permission]:
         """All that is Ann's."""
-        return [await self.storage.history("ann", chat) for chat in (HERS, ASKS)]
+        chats = [await self.storage.history("ann", chat) for chat in (HERS, ASKS)]
+        return [*chats, *await self.storage.permissions("ann", HERS)]
 
 
 async def _pieces(data: bytes) -> AsyncIterator[bytes]:

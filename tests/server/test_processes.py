@@ -6,44 +6,38 @@ import asyncio
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from server.live_server import (
     LIMIT,
-    LiveServer,
     Reader,
     agent_processes,
     http_client,
     live_server,
     stored,
 )
-from server.many_processes import LEASE, answer, check_the_end, looking_often, read_elsewhere, stop
+from server.many_processes import (
+    LEASE,
+    TwoServers,
+    answer,
+    check_the_end,
+    looking_often,
+    read_elsewhere,
+    stop,
+    two_servers,
+)
 from support.waiting import until
 
 
-class Two(NamedTuple):
-    data: Path
-    url: str
-    one: LiveServer
-    other: LiveServer
-
-
 @pytest.fixture(scope="module")
-def two(lasting_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
+def two(lasting_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoServers]:
     """Two servers that some tests share."""
-    folder = tmp_path_factory.mktemp("two")
-    data, often = folder / "data", looking_often(folder)
-    given = (*LEASE, "--database-url", lasting_url)
-    with (
-        live_server(data, *given, PYTHONPATH=often) as one,
-        live_server(data, *given, PYTHONPATH=often) as other,
-    ):
-        yield Two(data, lasting_url, one, other)
+    with two_servers(tmp_path_factory.mktemp("two"), lasting_url) as servers:
+        yield servers
 
 
-async def test_run_is_answered_at_another_server_than_it_was_started_at(two: Two) -> None:
+async def test_run_is_answered_at_another_server_than_it_was_started_at(two: TwoServers) -> None:
     reader = Reader("question")
     async with http_client(two.one) as here, http_client(two.other) as there:
         await reader.say(here, "question")
@@ -56,7 +50,9 @@ async def test_run_is_answered_at_another_server_than_it_was_started_at(two: Two
     check_the_end((await stored(two.data, two.url))[reader.run_id], "stop")
 
 
-async def test_run_is_stopped_and_read_at_another_server_than_it_was_started_at(two: Two) -> None:
+async def test_run_is_stopped_and_read_at_another_server_than_it_was_started_at(
+    two: TwoServers,
+) -> None:
     reader, again = Reader("count"), Reader("count")
     async with (
         http_client(two.one) as here,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import httpx
 import pytest
@@ -22,28 +21,16 @@ from server.live_server import (
     reserved_port,
     stored,
 )
-from server.many_processes import LEASE, check_the_end, looking_often
+from server.many_processes import TwoServers, check_the_end, two_servers
 from server.scripted_agent import Gate, prompt, text
 from server.socket_clients import SocketClients
 
 
-class Two(NamedTuple):
-    data: Path
-    url: str
-    one: LiveServer
-    other: LiveServer
-
-
 @pytest.fixture(scope="module")
-def two(lasting_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
-    folder = tmp_path_factory.mktemp("two")
-    data, often = folder / "data", looking_often(folder)
-    given = (*LEASE, "--database-url", lasting_url)
-    with (
-        live_server(data, *given, PYTHONPATH=often) as one,
-        live_server(data, *given, PYTHONPATH=often) as other,
-    ):
-        yield Two(data, lasting_url, one, other)
+def two(lasting_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoServers]:
+    """Two servers that some tests share."""
+    with two_servers(tmp_path_factory.mktemp("two"), lasting_url) as servers:
+        yield servers
 
 
 @asynccontextmanager
@@ -66,7 +53,7 @@ async def post(client: httpx.AsyncClient, chat_id: str, **more: object) -> httpx
     return await client.post("/api/chat", json=body, timeout=LIMIT)
 
 
-async def test_client_that_has_left_sends_again_at_once(two: Two) -> None:
+async def test_client_that_has_left_sends_again_at_once(two: TwoServers) -> None:
     reader = Reader("left")
     async with http_client(two.one) as client:
         async with reading(client, reader):
@@ -78,7 +65,7 @@ async def test_client_that_has_left_sends_again_at_once(two: Two) -> None:
     assert runs[answer.headers["x-mobox-run"]].run.status == "waiting"
 
 
-async def test_message_at_another_server_than_the_run_that_was_left(two: Two) -> None:
+async def test_message_at_another_server_than_the_run_that_was_left(two: TwoServers) -> None:
     reader = Reader("elsewhere")
     async with http_client(two.one) as here, http_client(two.other) as there:
         async with reading(here, reader):
@@ -88,7 +75,7 @@ async def test_message_at_another_server_than_the_run_that_was_left(two: Two) ->
     check_the_end((await stored(two.data, two.url))[reader.run_id], "cancelled")
 
 
-async def test_reader_at_another_server_keeps_the_run(two: Two) -> None:
+async def test_reader_at_another_server_keeps_the_run(two: TwoServers) -> None:
     reader, other = Reader("kept"), Reader("kept")
     async with http_client(two.one) as here, http_client(two.other) as there:
         async with reading(here, reader):
@@ -101,7 +88,7 @@ async def test_reader_at_another_server_keeps_the_run(two: Two) -> None:
         assert (await post(here, "kept")).status_code == 200
 
 
-async def test_policy_of_a_request(two: Two) -> None:
+async def test_policy_of_a_request(two: TwoServers) -> None:
     reader = Reader("policy")
     async with http_client(two.one) as client, reading(client, reader):
         refused = await post(client, "policy", whenRunning="reject")
@@ -144,6 +131,21 @@ async def test_a_server_that_shuts_down_does_not_count_as_left(tmp_path: Path) -
                         await task
             # The first has left too: now it may be interrupted.
             assert (await post(here, "drained")).status_code == 200
+
+
+async def test_a_server_that_was_killed_has_no_readers(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    reader, other = Reader("read"), Reader("read")
+    async with AsyncExitStack() as stack:
+        one, killed = (stack.enter_context(live_server(data)) for _ in range(2))
+        here = await stack.enter_async_context(http_client(one))
+        there = await stack.enter_async_context(http_client(killed))
+        async with reading(here, reader):
+            other.run_id = reader.run_id
+            await stack.enter_async_context(reading(there, other))
+        assert (await post(here, "read")).status_code == 409
+        killed.kill()
+        assert (await post(here, "read")).status_code == 200
 
 
 # Other protocols

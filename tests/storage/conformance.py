@@ -156,16 +156,18 @@ BY_OWNER: dict[str, Use] = {
     "history": lambda store, owner, chat, run: store.history(owner, chat),
     "messages": lambda store, owner, chat, run: store.messages(owner, chat),
     "named": lambda store, owner, chat, run: store.named(owner, chat, "r1"),
+    "permissions": lambda store, owner, chat, run: store.permissions(owner, chat),
     "rename": lambda store, owner, chat, run: store.rename(owner, chat, "Mine now"),
     "request_stop": lambda store, owner, chat, run: store.request_stop(owner, run),
+    "revoke_permission": lambda store, owner, chat, run: store.revoke_permission(owner, chat, run),
     "run": lambda store, owner, chat, run: store.run(owner, run),
     "run_after": lambda store, owner, chat, run: store.run_after(owner, chat, RunId(run)),
     "runs": lambda store, owner, chat, run: store.runs(owner, chat),
 }
 LISTS_OF_AN_OWNER = {"busy_chats", "chats"}
 BY_RUN_ID = {
-    "append", "asked", "beyond", "follow", "next_attempt", "note", "queue", "raw_lines", "read",
-    "readers", "set_reader", "take_over",
+    "append", "asked", "beyond", "follow", "granted", "next_attempt", "note", "queue", "raw_lines",
+    "read", "readers", "set_reader", "take_over",
 }  # fmt: skip
 OF_THE_STORE = {
     "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "files", "forget_deleted",

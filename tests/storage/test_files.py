@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sqlite3
@@ -15,9 +16,17 @@ import pytest
 
 from mobox.errors import UnknownFileStore
 from mobox.storage import Settings, SqliteStorage, Storage, open_storage
-from mobox.storage.files import UNNAMED, clean_name, file_id_in, file_id_of
+from mobox.storage.files import (
+    UNNAMED,
+    FileStore,
+    StoredFile,
+    clean_name,
+    file_id_in,
+    file_id_of,
+)
 from mobox.storage.media_types import UNKNOWN, checked_type, media_type_of, served_as
-from storage.conformance_files import PNG, FilesConformance, add, content
+from mobox.storage.sqlite.files import FileDatabase, SqliteBlobs, SqliteFileIndex
+from storage.conformance_files import PNG, FilesConformance, add, content, pieces
 from support.clocks import Clock
 from support.postgres_server import Databases
 
@@ -60,6 +69,27 @@ class TestBlobsElsewhere(FilesConformance):
         assert set(self.blobs.stored) == {one.blob, two.blob}
         await store.files.delete("ann", two.id)
         assert set(self.blobs.stored) == {one.blob}
+
+
+class CancelledIndex(SqliteFileIndex):
+    """Its caller is cancelled when a file is committed, and before it knows that."""
+
+    async def finish(self, file: StoredFile, quota: int) -> StoredFile:
+        await super().finish(file, quota)
+        raise asyncio.CancelledError
+
+
+async def test_a_file_that_was_committed_keeps_its_bytes(tmp_path: Path) -> None:
+    settings = Settings()
+    database = FileDatabase(tmp_path / "files.db", settings)
+    blobs = SqliteBlobs(database)
+    cancelled = FileStore(CancelledIndex(database), blobs, settings, settings.clock)
+    store = FileStore(SqliteFileIndex(database), blobs, settings, settings.clock)
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled.add("ann", pieces(PNG), "image/png")
+    file = await store.add("ann", pieces(PNG), "image/png")
+    assert b"".join([piece async for piece in store.read(file)]) == PNG
+    await store.close()
 
 
 PLUGIN = """

@@ -10,6 +10,7 @@ from storage.conformance import Conformance, StorageConformance
 from storage.conformance_files import FilesConformance
 from storage.conformance_keys import KeysConformance
 from storage.conformance_leases import LeasesConformance
+from storage.conformance_permissions import PermissionsConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
 from support.postgres_server import Databases
@@ -42,6 +43,10 @@ class TestPostgresWithValkey(OnPostgres, StorageConformance):
 
 
 class TestPostgresKeys(OnPostgres, KeysConformance):
+    pass
+
+
+class TestPostgresPermissions(OnPostgres, PermissionsConformance):
     pass
 
 

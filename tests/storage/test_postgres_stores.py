@@ -34,6 +34,7 @@ from storage.conformance import (
     turn,
     words,
 )
+from storage.conformance_files import PNG, add, content
 from support.postgres_server import Databases
 
 Stores: TypeAlias = AbstractAsyncContextManager[list[PostgresStorage]]
@@ -256,6 +257,22 @@ async def test_process_frozen_while_starting_a_turn_blocks_only_its_chat(
             assert not ends.done()
         assert seqs(await ends) == [3]
         await connection.close()
+
+
+async def test_a_file_is_uploaded_again_while_it_is_deleted(database: Database) -> None:
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = $1"
+    async with database.one_store() as store:
+        first = await add(store, PNG)
+        connection = await asyncpg.connect(await database.url())
+        name = await connection.fetchval("SELECT current_database()")
+        async with connection.transaction():
+            await connection.execute("DELETE FROM mobox.file WHERE id = $1", first.id)
+            again = asyncio.create_task(add(store, PNG))
+            while not await database.fetch(waiting, name):
+                pass
+        await connection.close()
+        assert (await again).blob != first.blob
+        assert await content(store, await store.files.find("ann", first.id)) == PNG
 
 
 # What is stored

@@ -7,6 +7,7 @@ from storage.conformance import Conformance, StorageConformance
 from storage.conformance_files import FilesConformance
 from storage.conformance_keys import KeysConformance
 from storage.conformance_leases import LeasesConformance
+from storage.conformance_permissions import PermissionsConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
 
@@ -23,6 +24,10 @@ class TestSqliteStorage(OnSqlite, StorageConformance, PruningConformance):
 
 
 class TestSqliteKeys(OnSqlite, KeysConformance):
+    pass
+
+
+class TestSqlitePermissions(OnSqlite, PermissionsConformance):
     pass
 
 

@@ -140,7 +140,7 @@ class Stage:
     @property
     def state(self) -> Path:
         """The folder of the only chat."""
-        (folder,) = (self.folder / "state").iterdir()
+        (folder,) = [each for each in (self.folder / "state").iterdir() if each.name[0] != "."]
         return folder
 
     async def told(self, name: str) -> Path:
@@ -158,8 +158,9 @@ async def staged(
     settings: Settings = SETTINGS,
     patience: StopTimeouts = HASTY,
     redis_url: str = "",
+    warm: bool = False,
 ) -> AsyncIterator[Stage]:
-    """A supervisor that knows these agents, the first one best."""
+    """A supervisor that knows these agents, the first one best; `warm`: it may keep spares."""
     store = await open_storage(url or f"sqlite:///{folder}/mobox.db", settings, redis_url)
     supervisor = Supervisor(
         store,
@@ -167,7 +168,7 @@ async def staged(
         folder,
         settings=limits,
         default_agent=agents[0].id if agents else None,
-        launch=partial(hasty, patience=patience),
+        launch=None if warm else partial(hasty, patience=patience),
     )
     try:
         async with supervisor:

@@ -144,6 +144,21 @@ async def test_a_client_may_leave_just_after_it_has_sent_the_next_message(
         assert text_of(await stage.until_it_ends(await sending)) == "done: second"
 
 
+async def test_a_run_that_ends_by_itself_meanwhile_is_not_in_the_way(
+    tmp_path: Path, url: str, worker: Agent
+) -> None:
+    limits = replace(QUIET, grace=60)
+    async with staged(tmp_path, worker, url=url, limits=limits) as stage:
+        first = await begun(stage)
+        await stage.store.set_reader(first.id, "reading")
+        sending = asyncio.create_task(stage.begin(second()))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not sending.done()
+        await finished(stage, first)
+        assert text_of(await stage.until_it_ends(await sending)) == "done: second"
+
+
 @pytest.mark.parametrize("here", ["left", "reading", None])
 async def test_a_run_that_somebody_reads_or_nobody_has_left_is_not_interrupted(
     tmp_path: Path, url: str, worker: Agent, here: str | None
@@ -161,10 +176,12 @@ async def test_a_run_that_somebody_reads_or_nobody_has_left_is_not_interrupted(
         await finished(stage, first)
 
 
+@pytest.mark.parametrize("max_runs", [1, 2])
 async def test_the_same_message_joins_its_run_whatever_its_key(
-    tmp_path: Path, url: str, worker: Agent
+    tmp_path: Path, url: str, worker: Agent, max_runs: int
 ) -> None:
-    async with staged(tmp_path, worker, url=url, limits=AT_ONCE) as stage:
+    limits = replace(AT_ONCE, max_runs=max_runs)
+    async with staged(tmp_path, worker, url=url, limits=limits) as stage:
         first = await begun(stage)
         again = replace(submit("wait", key="another"), when_running="interrupt")
         joined = await stage.supervisor.begin("ann", again)
@@ -172,10 +189,12 @@ async def test_the_same_message_joins_its_run_whatever_its_key(
         await finished(stage, first)
 
 
+@pytest.mark.parametrize("max_runs", [1, 2])
 async def test_a_message_that_cannot_be_stored_stops_nothing(
-    tmp_path: Path, url: str, worker: Agent
+    tmp_path: Path, url: str, worker: Agent, max_runs: int
 ) -> None:
-    async with staged(tmp_path, worker, url=url, limits=AT_ONCE) as stage:
+    limits = replace(AT_ONCE, max_runs=max_runs)
+    async with staged(tmp_path, worker, url=url, limits=limits) as stage:
         first = await begun(stage)
         with pytest.raises(InvalidRequest):
             await stage.begin(replace(submit("other words"), when_running="interrupt"))

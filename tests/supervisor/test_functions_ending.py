@@ -44,7 +44,7 @@ def test_what_it_raises_is_the_runs_error(
 ) -> None:
     events = lived(tmp_path, kind, store=store)
     error = error_of(events)
-    assert (error.message, error.code) == ("The agent failed (ValueError).", "ValueError")
+    assert (error.message, error.code) == ("ValueError: no such city: hello", "crashed")
     assert (text_of(events), reason_of(events)) == ("I begin", "error")
     assert error.stderr_tail is None
 
@@ -91,7 +91,7 @@ def test_one_that_cancels_itself_has_failed(tmp_path: Path) -> None:
         raise asyncio.CancelledError
 
     events = lived(tmp_path, cancels)
-    assert (reason_of(events), error_of(events).code) == ("error", "CancelledError")
+    assert (reason_of(events), error_of(events).code) == ("error", "crashed")
 
 
 # How it is stopped

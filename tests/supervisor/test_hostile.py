@@ -145,17 +145,11 @@ AGENTS = {
         growth=8 * MEGABYTE,
     ),
     "done, several times, and then more": Hostile(
-        f"os.write(1, {(TEXT + DONE) * 3 + TEXT!r})", "stop", "okokokok"
+        f"os.write(1, {(TEXT + DONE) * 3 + TEXT!r})", "stop", "ok"
     ),
-    "done, and then it fails": Hostile(
-        f"os.write(1, {TEXT + DONE!r}); sys.exit(3)", "error", "ok", error="agent_exit"
-    ),
+    "done, and then it fails": Hostile(f"os.write(1, {TEXT + DONE!r}); sys.exit(3)", "stop", "ok"),
     "done, and then it stays": Hostile(
-        f"os.write(1, {TEXT + DONE!r}); wait_for('nothing')",
-        "error",
-        "ok",
-        "timeouts: {idle: 3}",
-        "idle_timeout",
+        f"os.write(1, {TEXT + DONE!r}); wait_for('nothing')", "stop", "ok", "timeouts: {idle: 3}"
     ),
     "kills its keeper": Hostile(
         f"""
@@ -165,10 +159,10 @@ AGENTS = {
         """,
         "error",
         "ok",
-        error="agent_exit",
+        error="crashed",
     ),
     "too much memory": Hostile(
-        "x = b'x' * (1 << 30)", "error", yaml="limits: {memory: 512M}", error="agent_exit"
+        "x = b'x' * (1 << 30)", "error", yaml="limits: {memory: 512M}", error="memory_limit"
     ),
     "removes its own state": Hostile(
         f"import shutil; shutil.rmtree(state); os.write(1, {TEXT + DONE!r})", "stop", "ok"
@@ -179,7 +173,7 @@ AGENTS = {
         sys.exit(1)
         """,
         "error",
-        error="agent_exit",
+        error="crashed",
     ),
 }
 
@@ -281,9 +275,8 @@ async def test_what_an_agent_says_while_it_is_stopped_counts(tmp_path: Path) -> 
             (state / "ready").touch()
             time.sleep(1000)
         except KeyboardInterrupt:
-            emit_text("I had only begun")
+            emit_text("I had only begun.")
             emit_done()
-            emit_text(".")
     """
     agent = write_agent(tmp_path / "polite", code)
     async with staged(tmp_path, agent, patience=StopTimeouts(message=LIMIT)) as stage:

@@ -122,7 +122,7 @@ def test_an_agent_that_says_nothing_is_not_misunderstood(
 def test_how_it_exited_is_its_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     events = told(tmp_path, PRINT + "sys.exit(3)")
     error = error_of(events)
-    assert (error.code, error.exit_code, reason_of(events)) == ("agent_exit", 3, "error")
+    assert (error.code, error.exit_code, reason_of(events)) == ("crashed", 3, "error")
     (report,) = reports(caplog)
     assert NONE_READ in report
 
@@ -133,7 +133,7 @@ def test_what_a_function_raises_is_its_error(tmp_path: Path) -> None:
         raise ValueError("no")
 
     events = lived(tmp_path, fails, "claude")
-    assert (error_of(events).code, reason_of(events)) == ("ValueError", "error")
+    assert (error_of(events).code, reason_of(events)) == ("crashed", "error")
 
 
 def test_an_error_of_its_own_stays_the_only_one(tmp_path: Path) -> None:

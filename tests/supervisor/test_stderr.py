@@ -28,6 +28,7 @@ from supervisor.stage import (
     submit,
     write_agent,
 )
+from support.waiting import until
 
 SECRET = "sk-0123456789"
 
@@ -116,9 +117,12 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     folder.keep(attempt(2), "mine")
     (tmp_path / "logs/run_1.1.stderr").symlink_to(elsewhere / "file")
     with pytest.raises(OSError, match="symbolic links"):
-        folder.keep(attempt(1), "to be kept")
-    with pytest.raises(OSError, match="symbolic links"):
         folder.read(attempt(1))
+    folder.keep(attempt(1), "instead of the link")
+    assert folder.read(attempt(1))[1] == "instead of the link"
+    (tmp_path / "logs/run_1.3.stderr.part").symlink_to(elsewhere / "file")
+    with pytest.raises(OSError, match="symbolic links"):
+        folder.keep(attempt(3), "to be kept")
     (tmp_path / "linked").symlink_to(elsewhere)
     with pytest.raises(OSError, match=r"irectory|symbolic"):
         StderrFolder(tmp_path / "linked").keep(attempt(1), "to be kept")
@@ -210,8 +214,8 @@ async def test_the_servers_log_tells_no_terminal_what_to_do(
         await stage.until_it_ends(await stage.begin())
         (begun,) = await stage.store.runs("ann", "chat")
     assert caplog.messages == [
-        f"run {begun.id} (agent rude) failed: The agent exited with code 1."
-        rf" Last stderr: it broke \x1b]0;mine\x07 (mobox logs {begun.id} --owner ann)"
+        f"run {begun.id} (agent rude) failed: The agent exited with code 1:"
+        rf" it broke \x1b]0;mine\x07 (mobox logs {begun.id} --data {tmp_path} --owner=ann)"
     ]
 
 
@@ -245,3 +249,24 @@ async def test_a_folder_that_cannot_be_written_does_not_matter(tmp_path: Path) -
     (tmp_path / "logs").write_text("a file in its place")
     async with staged(tmp_path, agent) as stage:
         assert reason_of(await stage.until_it_ends(await stage.begin())) == "stop"
+
+
+async def test_stderr_is_stored_while_the_agent_works(tmp_path: Path) -> None:
+    code = "print('half way', file=sys.stderr, flush=True)\nimport time; time.sleep(600)"
+    agent = write_agent(tmp_path / "slow", code)
+    async with staged(tmp_path, agent) as stage:
+        begun = await stage.begin()
+        await until(lambda: StderrFolder(tmp_path / "logs").read(begun) == {1: "half way\n"})
+        assert stage.supervisor.running == 1
+        await stage.supervisor.stop("ann", begun.id)
+        await stage.until_it_ends(begun)
+
+
+def test_beginning_of_a_secret_is_withheld_until_it_is_complete() -> None:
+    redacted = Redaction(agent_with(KEY=SECRET, OTHER="sk-01 and more"))
+    assert redacted.so_far(f"the key is {SECRET[:5]}") == "the key is "
+    assert redacted.so_far(f"the key is {SECRET}") == "the key is [KEY]"
+    assert redacted.so_far("the key is sk-01 and") == "the key is "
+    assert redacted.so_far("no key\n") == "no key\n"
+    for size in range(len(SECRET)):
+        assert SECRET[:1] not in redacted.so_far(f"a {SECRET[:size]}")

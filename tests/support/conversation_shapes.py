@@ -115,6 +115,9 @@ def _openai_content(content: Any) -> None:
         assert part[part["type"]]
 
 
+RESPONSE_PARTS = {"input_text", "input_image", "input_file"}
+
+
 def responses(items: Messages) -> None:
     """Each call has its output after it, before anything else is said."""
     owed: set[str] = set()
@@ -130,7 +133,8 @@ def responses(items: Messages) -> None:
             owed.add(item["call_id"])
         elif kind == "function_call_output":
             owed.remove(item["call_id"])
-            assert isinstance(item["output"], str)
+            if not isinstance(item["output"], str):
+                assert {part["type"] for part in item["output"]} <= RESPONSE_PARTS
         elif kind == "reasoning":
             assert item["encrypted_content"]
             following = items[number + 1] if number + 1 < len(items) else {}
@@ -142,7 +146,7 @@ def responses(items: Messages) -> None:
             assert item["role"] == "assistant" or not owed
             if item["role"] == "user":
                 types = {part["type"] for part in item["content"]}
-                assert types <= {"input_text", "input_image", "input_file"}
+                assert types <= RESPONSE_PARTS
     assert not owed
 
 

@@ -60,6 +60,24 @@ def asking(tab: Tab, gate: Gate) -> None:
     expect(tab.page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
 
 
+def allowing(tab: Tab, gate: Gate) -> None:
+    asking(tab, gate)
+    tab.page.get_by_role("button", name="Allow for this chat").click()
+    expect(tab.page.get_by_role("menu")).to_be_visible()
+
+
+def permissions(tab: Tab, gate: Gate) -> None:
+    for number, scope in enumerate(("any input", "this input only"), 1):
+        asked = emit("tool_use", id="call", name=f"tool_{number}", input={"path": "/everything"})
+        tab.say(prompt(asked, ["approve", "call", [], []]))
+        tab.page.get_by_role("button", name="Allow for this chat").click()
+        tab.page.get_by_role("menuitem", name=scope).click()
+        tab.finish(number)
+    tab.page.get_by_role("button", name="Chat options").click()
+    tab.page.get_by_role("menuitem", name="Permissions").click()
+    expect(tab.page.get_by_role("button", name="Revoke tool_2")).to_be_visible()
+
+
 def deciding(tab: Tab, gate: Gate) -> None:
     call = emit("tool_use", id="call", name="delete_all", input={"path": "/everything"})
     allowed = ["approve", "edit", "reject", "respond"]
@@ -98,7 +116,17 @@ def about(tab: Tab, gate: Gate) -> None:
 STATES: dict[str, State] = {
     **{
         state.__name__: state
-        for state in (empty, streaming, asking, deciding, mistaken, failed, about)
+        for state in (
+            empty,
+            streaming,
+            asking,
+            allowing,
+            permissions,
+            deciding,
+            mistaken,
+            failed,
+            about,
+        )
     },
     "responding": _opening("Respond…", "Your response"),
     "giving a reason": _opening("Deny with a reason…", "Reason for denying"),

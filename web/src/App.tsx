@@ -7,6 +7,7 @@ import { togglePanel } from "@/panel/toggle";
 import { DeleteDialog, HelpDialog, RenameDialog } from "@/shell/dialogs";
 import { KeyForm } from "@/shell/KeyForm";
 import { keepLoaded } from "@/shell/loading";
+import { PermissionsDialog } from "@/shell/Permissions";
 import { Sidebar } from "@/shell/Sidebar";
 import { useShortcuts } from "@/shell/shortcuts";
 import { drafts, NEW_CHAT } from "@/state/drafts";
@@ -21,7 +22,7 @@ import { Notice } from "@/ui/Notice";
 import { TopBar } from "@/ui/TopBar";
 import { useMedia, WIDE } from "@/ui/useMedia";
 
-type OpenDialog = { what: "delete" | "rename"; chat: NamedChat };
+type OpenDialog = { what: "delete" | "rename" | "permissions"; chat: NamedChat };
 
 /** The page, or the sign-in form. */
 export function App() {
@@ -104,6 +105,7 @@ function Page() {
           onNew={openNew}
           onOpenChats={() => setDrawer(true)}
           onRename={rowActions.onRename}
+          onPermissions={(chat) => setDialog({ what: "permissions", chat })}
           onDelete={rowActions.onDelete}
         />
       )}
@@ -117,6 +119,9 @@ function Page() {
       )}
       {dialog?.what === "rename" && (
         <RenameDialog chat={dialog.chat} onClose={() => setDialog(undefined)} />
+      )}
+      {dialog?.what === "permissions" && (
+        <PermissionsDialog chat={dialog.chat} onClose={() => setDialog(undefined)} />
       )}
     </div>
   );

@@ -54,11 +54,22 @@ interface ChatPage {
   before?: string | null;
 }
 export type Decision = "approved" | "denied" | "edited" | "answered" | "cancelled";
+/** What an approval is for: this call, all calls of the tool in this chat, those with the same input. */
+export type AnswerScope = "once" | "chat" | "chat_input";
 export interface Answer {
   requestId: string;
   decision: Decision;
   value?: unknown;
   reason?: string;
+  scope?: AnswerScope;
+}
+/** A call that the agent need not ask about in a chat. Without `input`, with any input. */
+export interface Permission {
+  id: string;
+  agent: string;
+  tool: string;
+  input?: unknown;
+  createdAt: number;
 }
 
 /** An error response of the server. */
@@ -139,6 +150,14 @@ export const renameChat = async (id: string, title: string): Promise<ChatRow> =>
 
 export const deleteChat = async (id: string): Promise<void> => {
   await ask("DELETE", address(`api/chats/${word(id)}`));
+};
+
+export const getPermissions = async (id: string) =>
+  (await read<{ permissions: Permission[] }>(address(`api/chats/${word(id)}/permissions`)))
+    .permissions;
+
+export const revokePermission = async (id: string, permission: string): Promise<void> => {
+  await ask("DELETE", address(`api/chats/${word(id)}/permissions/${word(permission)}`));
 };
 
 export const stopRun = async (id: string, runId?: string): Promise<{ runId: string | null }> =>

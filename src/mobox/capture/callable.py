@@ -15,10 +15,9 @@ Rule 1: the function is not advanced while 64 KiB wait to be read, as with a pro
         Only lines emitted directly in the event loop (`turn.ask`, `emit_*`) do not wait.
 Rule 2: stopping cancels it where it awaits; in a thread it is closed at its next `yield`. If it
         ignores that, it is abandoned after a timeout: its output is discarded, its run has ended.
-Rule 3: an exception is the run's error. Its message is shown to users only if it is an
-        `AgentError`: SDKs put URLs and keys into theirs. A provider's failure is shown as its code
-        and the sentence for it. The exception is stored where a process has its
-        stderr, with the traceback.
+Rule 3: an exception is the run's error. Where the details of errors are not shown, as in another
+        app, users see the message only of an `AgentError`: SDKs put URLs and keys into theirs. The
+        exception is stored where a process has its stderr, with the traceback.
 Rule 4: without an SDK's own end, returning means DONE, and so does `sys.exit(0)`; unless the
         function emitted an end itself, or leaves a pending input request to the next execution.
 """
@@ -38,9 +37,9 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Final, Self, TypeVar
 
-from mobox.agent_path.shared.failures import failure_of
 from mobox.agent_path.shared.objects import Objects
 from mobox.agent_path.shared.output import encode, told_to
+from mobox.agent_path.shared.uncaught import crash_fields
 from mobox.capture.asking import Turn
 from mobox.capture.catalog import FunctionAgent, takes_turn
 from mobox.capture.execution import STDERR_TAIL, Outcome
@@ -110,6 +109,14 @@ class CallableExecution:
     def answer(self, request_id: str, answer: Answer) -> None:
         """Pass the answer to an input request."""
         self._turn.take_answer(request_id, answer)
+
+    @property
+    def stderr_so_far(self) -> str:
+        """Nothing: what a function logs is in the program's own log."""
+        return ""
+
+    def watch_stderr(self, changed: Callable[[], None]) -> None:
+        """Never calls it: a function has no stderr of its own."""
 
     @property
     def created(self) -> str | None:
@@ -275,19 +282,10 @@ def _is_async(call: partial[object]) -> bool:
 
 
 def _error_of(raised: BaseException) -> Error:
-    """The run's error, without any words of an SDK."""
-    kind = type(raised).__name__
+    """The run's error; secrets are removed from its message."""
     if isinstance(raised, AgentError) and str(raised):
-        return Error(message=str(raised), code=kind)
-    failure = failure_of(raised)
-    if failure is None:
-        return Error(message=f"The agent failed ({kind}).", code=kind)
-    return Error(
-        message=failure.sentence,
-        code=failure.code,
-        retryable=failure.retryable,
-        retry_after=failure.retry_after,
-    )
+        return Error(message=str(raised), code=type(raised).__name__, public=True)
+    return Error(**crash_fields(raised))
 
 
 def _traceback(error: BaseException) -> str:

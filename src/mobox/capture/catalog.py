@@ -39,6 +39,7 @@ SIZE: Final = re.compile(r"(\d+) ?([KMG]?)i?B?", re.IGNORECASE)
 
 Seconds = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(gt=0)]
+Spares = Annotated[int, Meta(ge=0, le=4)]
 
 
 class Timeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,6 +80,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     """Those of `env` that the agent works without."""
     timeouts: Timeouts = Timeouts()
     limits: Limits = Limits()
+    warm: int = 0
+    """Processes that are kept started for its next turns."""
 
     def lacks(self, ours: Mapping[str, str] = os.environ) -> str | None:
         """A sentence naming the variables to pass on that the server does not have."""
@@ -101,6 +104,7 @@ class _File(Struct, kw_only=True, forbid_unknown_fields=True):
     optional_env: list[str] = field(default_factory=list)
     timeouts: Timeouts = Timeouts()
     limits: Limits = Limits()
+    warm: Spares = 0
 
 
 class Catalog:
@@ -152,7 +156,8 @@ class Catalog:
 class WatchedCatalog(Catalog):
     """The agents of a folder, loaded again when its files change: for developing agents.
 
-    An agent's own code needs no watching, as each run starts a process.
+    An agent's own code needs no watching, as each run starts a process; a spare process is ended
+    when the code has changed (supervisor/spares.py).
     """
 
     def __init__(self, folder: Path, on_change: Callable[[Catalog], None]) -> None:
@@ -219,6 +224,7 @@ def load_agent(folder: Path) -> Agent:
         optional_env=frozenset(config.optional_env),
         timeouts=config.timeouts,
         limits=config.limits,
+        warm=config.warm,
     )
 
 

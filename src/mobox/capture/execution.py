@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Protocol, Self
 
 from msgspec import Struct
 
+from mobox.agent_path.shared.failure_codes import class_code, is_retryable
+from mobox.agent_path.shared.redaction import without_secrets
 from mobox.events import Error
+from mobox.events.printable import on_one_line
 from mobox.events.turn import Answer, Frontend
 
 STDERR_TAIL: Final = 64 * 1024
 """Bytes of an attempt's stderr that are kept, the last ones."""
+
+
+MOST_WORDS: Final = 500
+"""Characters of a line of stderr that an error shows."""
+MOST_NOTES: Final = 3
+"""Lines after an exception that may be notes of it."""
+_TRACEBACK: Final = "Traceback (most recent call last):"
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -32,9 +43,12 @@ class Outcome(Struct, frozen=True, kw_only=True):
             return None
         if self.raised is not None:
             return self.raised
+        why = last_words(self.stderr_tail)
+        code = code_in(self.stderr_tail) if self.exit_code == 1 else None
         return Error(
-            message=f"The agent {self._how()}.",
-            code="agent_exit",
+            message=f"The agent {self._how()}: {why}" if why else f"The agent {self._how()}.",
+            code=code or "crashed",
+            retryable=is_retryable(code),
             exit_code=self.exit_code,
             signal=self.signal,
             stderr_tail=self.shown_tail,
@@ -51,6 +65,39 @@ class Outcome(Struct, frozen=True, kw_only=True):
         return "was lost" if self.exit_code is None else f"exited with code {self.exit_code}"
 
 
+def last_words(stderr: str) -> str:
+    """The last line of stderr, for an error: without secrets, on one line.
+
+    An exception of Python comes first, if other lines follow it: frameworks add notes to theirs.
+    """
+    lines = _lines(stderr)
+    if not lines:
+        return ""
+    last, raised = lines[-1].strip(), _exception_in(lines)
+    words = last if raised is None or raised == last else f"{raised} ({last})"
+    return on_one_line(without_secrets(words), MOST_WORDS)
+
+
+def code_in(stderr: str) -> str | None:
+    """The code of the exception at the end of stderr, by its class: `openai.RateLimitError: …`."""
+    raised = _exception_in(_lines(stderr)) or ""
+    return class_code([raised.partition(":")[0].rpartition(".")[2]])
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def _exception_in(lines: list[str]) -> str | None:
+    """The line of the exception in the last traceback; its frames are indented."""
+    starts = [number for number, line in enumerate(lines) if line.startswith(_TRACEBACK)]
+    after = lines[starts[-1] + 1 :] if starts else []
+    raised = next((number for number, line in enumerate(after) if not line[0].isspace()), None)
+    if raised is None or len(after) - raised > MOST_NOTES + 1:  # it is not what ended the agent
+        return None
+    return after[raised].strip()
+
+
 class Execution(Protocol):
     """A running agent. Leaving its `async with` stops it, if it has not ended by itself."""
 
@@ -59,6 +106,13 @@ class Execution(Protocol):
 
     def answer(self, request_id: str, answer: Answer) -> None:
         """Pass the answer to an input request."""
+
+    @property
+    def stderr_so_far(self) -> str:
+        """The end of its stderr, while it is running."""
+
+    def watch_stderr(self, changed: Callable[[], None]) -> None:
+        """Call this whenever there is more of its stderr; it must return at once."""
 
     @property
     def created(self) -> str | None:

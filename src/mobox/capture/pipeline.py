@@ -16,6 +16,7 @@ from mobox.events import JSON, Done, Events, LogEntry, Result, StreamEvent, Usag
 from mobox.lifecycle import Lifecycle
 from mobox.parsers import EventParser, get_parser
 from mobox.parsers.detection import UnreadLines
+from mobox.parsers.emitted import EXIT
 
 
 class Recorder:
@@ -88,6 +89,28 @@ class Recorder:
             (item, repair(feed_line(item) if isinstance(item, bytes) else [item]))
             for item in self._lines.split(data)
         ]
+
+    def parse_until_end(self, data: bytes) -> tuple[list[tuple[Item, Events]], list[Item]]:
+        """As `parse`, up to the line with which the agent ends its output; and the lines after it.
+
+        That is `exit`, or `done` once nothing is at work that it would cut. Whatever the agent
+        wrote after it makes no events, in however many reads it comes.
+        """
+        feed_line, repair = self._parser.feed_line, self._repair
+        parsed: list[tuple[Item, Events]] = []
+        items = self._lines.split(data)
+        for number, item in enumerate(items, 1):
+            parsed.append((item, repair(feed_line(item) if isinstance(item, bytes) else [item])))
+            if self._parser.ending is not None and self.has_ended:
+                self._lines = JsonLines()
+                return parsed, items[number:]
+        return parsed, []
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the agent has ended its output by a line."""
+        ending = self._parser.ending
+        return ending == EXIT or (ending is not None and self.lifecycle.may_end)
 
     def finish_execution(self) -> Events:
         """The events that the parser adds after the last line (`parse(END)` completes that)."""

@@ -61,7 +61,7 @@ def job_of(agent: Agent, state: Path) -> Job:
 class ProcessExecution:
     """One attempt of a run, executed by a process. Created by `start`, in an event loop."""
 
-    def __init__(self, child: Child, timeouts: StopTimeouts) -> None:
+    def __init__(self, child: Child, timeouts: StopTimeouts = _TIMEOUTS) -> None:
         self._child = child
         self._timeouts = timeouts
         self._stdout = _Source(child.stdout)
@@ -77,8 +77,15 @@ class ProcessExecution:
     ) -> ProcessExecution:
         """Start `job` and send it `turn`; raises `OSError` if it cannot be started."""
         execution = cls(sandbox.start(job), timeouts)
-        execution._send_message("turn", turn)
+        execution.hand_over(turn)
         return execution
+
+    def hand_over(self, turn: Turn) -> None:
+        """Send it its turn: from here on the process belongs to one attempt of a run.
+
+        Whatever a process may use only for its run, such as a key, becomes valid here.
+        """
+        self._send_message("turn", turn)
 
     @property
     def pid(self) -> int:
@@ -112,6 +119,15 @@ class ProcessExecution:
     def answer(self, request_id: str, answer: Answer) -> None:
         """Send the answer to an input request."""
         self._send_message("answer", msgspec.to_builtins(replace(answer, request_id=request_id)))
+
+    @property
+    def stderr_so_far(self) -> str:
+        """The end of its stderr, as far as it is read."""
+        return self._stderr.text()
+
+    def watch_stderr(self, changed: Callable[[], None]) -> None:
+        """Call this whenever more of its stderr was read."""
+        self._stderr.changed = changed
 
     @property
     def created(self) -> str | None:
@@ -170,6 +186,11 @@ class ProcessExecution:
             await self.stop()
         finally:
             self._stdout.close()
+
+    async def close(self) -> None:
+        """Close it, once it has ended: what it wrote is not read any more."""
+        await asyncio.shield(self._ended)
+        self._stdout.close()
 
     async def _watch(self) -> Status:
         try:
@@ -271,6 +292,7 @@ class _Tail:
     """A pipe that is always read, with only the end kept."""
 
     def __init__(self, number: int) -> None:
+        self.changed: Callable[[], None] = lambda: None
         self._source = _Source(number)
         self._kept = bytearray()
         asyncio.get_running_loop().add_reader(number, self._read)
@@ -280,6 +302,7 @@ class _Tail:
         if data:
             self._kept += data
             del self._kept[:-STDERR_TAIL]
+            self.changed()
         return bool(data)
 
     def finish(self) -> None:
@@ -289,6 +312,8 @@ class _Tail:
         self._source.close()
 
     def text(self) -> str:
+        while self._read():
+            pass
         return self._kept.decode("utf-8", "backslashreplace")
 
 

@@ -12,7 +12,7 @@ from mobox.cli.options import STORAGE, add_settings, storage_settings, with_stor
 from mobox.errors import InvalidSetting
 from mobox.events.printable import printable
 from mobox.registry import needs_extra
-from mobox.settings import now_ms
+from mobox.settings import MEMORY, now_ms
 
 if TYPE_CHECKING:
     from mobox.cli.options import Commands
@@ -50,8 +50,8 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the action, whether or not a server is running."""
     settings = storage_settings(arguments)
-    if settings.database == "memory:":
-        raise InvalidSetting("database_url", "memory:", "other processes cannot read keys there")
+    if settings.database == MEMORY:
+        raise InvalidSetting("database_url", MEMORY, "other processes cannot read keys there")
     if arguments.work is _add:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     elif not (settings.database_url or (settings.data / "mobox.db").exists()):

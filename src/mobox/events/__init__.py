@@ -201,6 +201,9 @@ class Error(StreamEvent):
     exit_code: int | None = None
     signal: str | None = None
     stderr_tail: str | None = None
+    public: bool = False
+    """Whether its message is written for readers: others see only the sentence of the code where
+    the details of errors are not shown (brief.py)."""
 
 
 class Status(StreamEvent):
@@ -401,6 +404,10 @@ class InputResponse(StreamEvent):
     value: JSON = None
     reason: str | None = None
     """A comment beside the decision."""
+    permission: str | None = None
+    """The permission of the chat that this answer created or, if `automatic`, that it is from."""
+    automatic: bool = False
+    """Given by the server: a permission covers the call, and nobody was asked."""
 
     @property
     def comment(self) -> str | None:

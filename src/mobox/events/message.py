@@ -198,6 +198,8 @@ class Message(Struct, kw_only=True, omit_defaults=True):
     error: str | None = None
     error_code: str | None = None
     """The code of that error, if the log has one."""
+    errors: int = 0
+    """How many errors the log has; those that did not end the run are lines of Processing."""
     duration_ms: int | None = None
 
 

@@ -137,6 +137,7 @@ class Transcript:
             reason=self._done.reason if self._done is not None else None,
             error=self._fatal.message if self._fatal is not None else None,
             error_code=self._fatal.code if self._fatal is not None else None,
+            errors=self._errors.count,
             duration_ms=self._since(self._began) if self._done is not None else None,
         )
 
@@ -405,10 +406,13 @@ class HeldErrors:
     """The errors of one run, until it ends: only then is it known which of them was fatal."""
 
     def __init__(self) -> None:
+        self.count = 0
+        """How many there were."""
         self._errors: list[Error] = []
 
     def hold(self, error: Error) -> None:
         """Keep an error."""
+        self.count += 1
         self._errors.append(error)
 
     def release(self, reason: DoneReason) -> tuple[Error | None, list[Status]]:

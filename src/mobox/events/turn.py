@@ -17,12 +17,16 @@ from enum import StrEnum
 from typing import Final, Literal
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from mobox.events import JSON, InputRequest
 
 Decision = Literal["approved", "denied", "edited", "answered", "cancelled"]
+
+AnswerScope = Literal["once", "chat", "chat_input"]
+"""What an approval is for: this call; all calls of this tool in this chat; those of them with
+exactly this input."""
 
 
 WhenRunning = Literal["auto", "interrupt", "reject"]
@@ -99,6 +103,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     tool_call_id: str | None = None
     value: JSON = None
     reason: str | None = None
+    scope: AnswerScope | UnsetType = UNSET
+    """What an `approved` is for, by default `once`. An agent does not get it."""
 
     @property
     def approved(self) -> bool:

@@ -5,9 +5,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mobox.frameworks import anthropic, gemini, langchain, openai
+    from mobox.frameworks import anthropic, claude, gemini, langchain, openai, openai_agents
 
-__all__ = ["anthropic", "gemini", "langchain", "openai"]
+__all__ = ["anthropic", "claude", "gemini", "langchain", "openai", "openai_agents"]
 
 
 def __getattr__(name: str) -> ModuleType:

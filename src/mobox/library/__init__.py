@@ -77,6 +77,8 @@ class Options(TypedDict, total=False):
     max_runs_per_minute: int
     max_streams: int
     when_running: Literal["auto", "interrupt", "reject"]
+    error_details: Literal["full", "brief"]
+    """What clients see of errors; by default brief."""
     hold: float
     lease: float
 
@@ -87,7 +89,7 @@ _UNDECORATED: Final = "not an agent: decorate the function with @mobox.agent"
 
 def settings_of(options: Options) -> Settings:
     """The options as a server's settings, by the same rules; runs are limited per owner."""
-    given: dict[str, Any] = {"max_runs_per_owner": RUNS_PER_OWNER}
+    given: dict[str, Any] = {"max_runs_per_owner": RUNS_PER_OWNER, "error_details": "brief"}
     for name, value in options.items():
         if name not in _KNOWN:
             raise InvalidSetting(name, str(value), f"unknown option; known: {', '.join(_KNOWN)}")

@@ -239,6 +239,16 @@ class Lifecycle:
         """How the run ends if `close` gets no other DONE."""
         return self._ending.done
 
+    @property
+    def may_end(self) -> bool:
+        """Whether the agent proposed an end, and no subagent or call is at work that it would cut.
+
+        The calls of DONE(tool) are handed over to the caller.
+        """
+        if not self._ending.is_proposed or self._spans.has_subagent:
+            return False
+        return not self._calls.has_open or self.own_end().reason == "tool"
+
     def _end_all(self, done: Done) -> Iterator[StreamEvent]:
         yield from self._begin(done)
         for name in list(self._open):
@@ -388,6 +398,11 @@ class Spans:
         if isinstance(event, SubagentEnd) and isinstance(start, SubagentStart):
             event = replace(event, agent=event.agent or start.agent)
         yield event
+
+    @property
+    def has_subagent(self) -> bool:
+        """Whether a subagent is open."""
+        return any(kind is SubagentStart for kind, _ in self._open)
 
     def interrupt_all(self) -> Iterator[StreamEvent]:
         """The run ends: end all that are open, the last first."""

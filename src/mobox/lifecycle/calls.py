@@ -73,6 +73,11 @@ class Calls:
     def __contains__(self, name: str | None) -> bool:
         return name in self._calls
 
+    @property
+    def has_open(self) -> bool:
+        """Whether a call has no result yet."""
+        return bool(self._open)
+
     def start(self, event: ToolUseStart) -> Iterator[StreamEvent]:
         """Start a call; nothing if it is open and its input is not complete."""
         known = self._calls.get(self.latest.get(event.id, event.id))

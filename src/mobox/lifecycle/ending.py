@@ -70,6 +70,11 @@ class Ending:
             self._proposal = done
 
     @property
+    def is_proposed(self) -> bool:
+        """Whether the agent has proposed an end, and not continued since."""
+        return self._proposal is not None
+
+    @property
     def done(self) -> Done:
         """The end. A final error overrides what was proposed before it."""
         if self._proposal is None:

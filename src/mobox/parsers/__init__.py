@@ -52,6 +52,11 @@ class EventParser:
         """The source ended: flush what this parser buffered, and propose a DONE if it saw one."""
         return []
 
+    @property
+    def ending(self) -> str | None:
+        """The emitted line by which the agent said that it writes no more, if it did."""
+        return self._emitted.ending
+
     def feed(self, raw: JSON) -> list[StreamEvent]:
         """Parse one raw event into no event, one event or several.
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert, field
 
+from mobox.agent_path.shared.failure_codes import failure_code, is_retryable
+from mobox.agent_path.shared.redaction import without_keys
 from mobox.errors import UnrecognizedLine
 from mobox.events import JSON, Error, Raw, StreamEvent
 
@@ -118,6 +120,21 @@ def exception_class(raw: dict[str, JSON]) -> str | None:
     return name.rpartition(".")[2] if isinstance(name, str) else None
 
 
+def failure(message: str, *names: JSON, scope: tuple[str, ...] = ()) -> Error:
+    """A provider's error, with its names for what failed, the most exact one first.
+
+    Its code is that of the failure, else the provider's first name.
+    """
+    given = [str(name) for name in names if isinstance(name, str | int)]
+    code = failure_code(given, message, classes=given)
+    return Error(
+        scope=scope,
+        message=without_keys(message),
+        code=code or next(iter(given), None),
+        retryable=is_retryable(code, given),
+    )
+
+
 def exception_error(raw: dict[str, JSON]) -> Error:
     """The error that ended the SDK's stream; with the API's own message if there is one."""
     exception = convert(raw, _Raised)
@@ -125,11 +142,19 @@ def exception_error(raw: dict[str, JSON]) -> Error:
     name = exception.name or exception.long_name
     message = (api.message if api is not None else None) or exception.text or exception.message
     failure = exception.failure or _Failure()
+    kind = (api.type if api is not None else None) or name
+    code = failure.code or _code_of(exception_class(raw), kind)
     return Error(
         message=message or name or "The agent raised an exception.",
-        code=failure.code or (api.type if api is not None else None) or name,
-        retryable=failure.retryable,
+        code=code or kind,
+        retryable=failure.retryable if failure.code else is_retryable(code),
         retry_after=failure.retry_after,
         stderr_tail=exception.traceback,
         provider={"exception": {name: raw[name] for name in raw if name != "traceback"}},
     )
+
+
+def _code_of(class_name: str | None, kind: str | None) -> str | None:
+    """The code of an exception that came without one, as in a recording."""
+    names, classes = filter(None, [kind]), filter(None, [class_name])
+    return failure_code(names, classes=classes, is_refusal=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
@@ -68,11 +68,35 @@ class Child(Protocol):
         ...
 
 
+class NotBound(Exception):
+    """A spare cannot have the state folder of a chat, for the reason given."""
+
+
+class SpareChild(Child, Protocol):
+    """A process that was started without a chat."""
+
+    async def bind(self, state: Path) -> None:
+        """Put the state folder of a chat in the place of `job.state`, locked; raises `NotBound`.
+
+        It goes back to its own place when the process has ended.
+        """
+        ...
+
+
 class Sandbox(Protocol):
     """A way to run agents."""
 
     def start(self, job: Job) -> Child:
         """Start it. A command that cannot run exits with 126 or 127, with a message on stderr."""
+        ...
+
+
+@runtime_checkable
+class SpareSandbox(Sandbox, Protocol):
+    """A sandbox that can start processes before their chats are known."""
+
+    def start_spare(self, job: Job, lock: int) -> SpareChild:
+        """Start it with an empty folder; the descriptor `lock` stays open as long as it runs."""
         ...
 
 

@@ -1,6 +1,6 @@
 """The process between the server and an agent: no process that the agent starts outlives either.
 
-    python -I -S keeper.py SOCKET LIMITS COMMAND...
+    python -I -S keeper.py SOCKET LIMITS SPARE COMMAND...
 
 A script, not a module: it is single-threaded, so that it may fork. It imports as little as
 possible: with `typing`, `socket` and `pathlib` an agent would start 25 ms later.
@@ -12,6 +12,9 @@ Rule 2: the server sends commands over a socket: `T` sends TERM to the agent's g
 Rule 3: two agents never share a state folder, even on different servers: the keeper locks it before
         the agent starts, and the lock is released when the keeper exits, last.
 Rule 4: the keeper writes lines to the socket: `pid N`, then `exit N` or `signal N`, last.
+Rule 5: a spare has no chat yet: SPARE is the descriptor that locks its folder, else empty. `H` and
+        a path give it the folder of a chat, locked: lending.py. The answer is `bound`, or `refused`
+        and why. The folder is put back when everything has ended.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import select
 import signal
 import sys
 from contextlib import suppress
+from types import ModuleType
 
 LIMITS = {
     "memory": resource.RLIMIT_AS,
@@ -33,7 +37,8 @@ LIMITS = {
 }
 SET_DEATH_SIGNAL, SET_SUBREAPER = 1, 36  # <linux/prctl.h>
 NOT_FOUND, NOT_RUNNABLE = 127, 126  # the exit codes of shells
-TERMINATE, KILL = b"T", b"K"
+TERMINATE, KILL, HAND_OVER = b"T", b"K", b"H"
+LENT = ".mobox-lent"  # as in lending.py
 TAKEN = b"mobox: waiting until an earlier process of this chat has ended\n"
 AGAIN = 0.02
 """Seconds between two attempts to lock a state folder: there is no notification."""
@@ -43,6 +48,7 @@ def main(arguments: list[str]) -> None:
     """Start the agent, and stay until all its processes have ended."""
     server = own(int(arguments[0]))
     limits = dict(pair.split("=") for pair in arguments[1].split(",") if pair)
+    spare = own(int(arguments[2])) if arguments[2] else None
     woken = ignore_signals()
     prctl(SET_SUBREAPER, 1)
     if not has_folder(os.environ["MOBOX_STATE"], server):
@@ -52,11 +58,14 @@ def main(arguments: list[str]) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     agent = os.fork()
     if agent == 0:
-        become_agent(limits, arguments[2:])
+        become_agent(limits, arguments[3:])
     say(server, f"pid {agent}")
     let_go_of_the_pipes()
     status = watch(agent, server, woken)
     kill_children()
+    if spare is not None:
+        with suppress(Exception):  # the server tries it again, when this process has ended
+            lending().give_back(own_folder())
     code = os.waitstatus_to_exitcode(status)
     say(server, f"exit {code}" if code >= 0 else f"signal {-code}")
     os._exit(0)
@@ -84,16 +93,56 @@ def ignore_signals() -> int:
 
 
 def has_folder(state: str, server: int) -> bool:
-    """Lock a folder for this process's lifetime; false if the server sends a command before."""
-    folder = os.open(state, os.O_RDONLY)
+    """Lock a folder for this process's lifetime; false if the server sends a command before.
+
+    It may be lent to a spare meanwhile, and another folder have its place: then that is locked.
+    """
     is_reported = False
-    while not locks(folder):
+    while True:
+        try:
+            folder = os.open(state, os.O_RDONLY)
+        except FileNotFoundError:  # its chat was deleted
+            return False
+        if locks(folder) and is_own(folder, state):
+            return True
+        os.close(folder)
         if not is_reported:
             os.write(2, TAKEN)
             is_reported = True
         if select.select([server], [], [], AGAIN)[0]:
             return False
-    return True
+
+
+def is_own(folder: int, state: str) -> bool:
+    """Whether a locked folder is that of the chat: not one that only has its place."""
+    try:
+        if not os.path.samestat(os.fstat(folder), os.stat(state)):
+            return False
+    except FileNotFoundError:  # deleted meanwhile
+        return False
+    if not os.path.lexists(os.path.join(state, LENT)):
+        return True
+    spare = lending().lent_to(state)
+    if spare is None:  # a file of the agent has this name
+        return True
+    with suppress(Exception):  # the server of the process that ended may put it back, too
+        lending().put_back(spare)
+    return False
+
+
+def lending() -> ModuleType:
+    """The module lending.py, which is rarely needed."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    if folder not in sys.path:
+        sys.path.append(folder)
+    module = __import__("lending")
+    assert isinstance(module, ModuleType)
+    return module
+
+
+def own_folder() -> str:
+    """The folder of this spare."""
+    return os.path.dirname(os.environ["MOBOX_STATE"])
 
 
 def locks(folder: int) -> bool:
@@ -161,7 +210,7 @@ def watch(agent: int, server: int, woken: int) -> int:
         if woken in ready:
             os.read(woken, 4096)
         if server in ready:
-            obey(agent, hear(server))
+            obey(agent, server, hear(server))
 
 
 def reap(agent: int) -> int | None:
@@ -179,17 +228,31 @@ def reap(agent: int) -> int | None:
 def hear(server: int) -> bytes:
     """Read commands; the end of the socket, or an error, counts as `K`."""
     with suppress(OSError):
-        return os.read(server, 64) or KILL
+        return os.read(server, 8192) or KILL
     return KILL
 
 
-def obey(agent: int, orders: bytes) -> None:
-    """Signal the agent. It is not reaped yet, so its pid is not reused."""
+def obey(agent: int, server: int, orders: bytes) -> None:
+    """Bind the agent to a chat, or signal it. It is not reaped yet, so its pid is not reused."""
+    if orders.startswith(HAND_OVER):
+        chat, _, orders = orders[1:].partition(b"\0")
+        say(server, hand_over(os.fsdecode(chat)))
+    if not orders:
+        return
     number = signal.SIGKILL if KILL in orders else signal.SIGTERM
     try:
         os.killpg(agent, number)
     except OSError:  # so new that it has no group yet
         os.kill(agent, number)
+
+
+def hand_over(chat: str) -> str:
+    """Give the folder of a chat to this spare; returns the answer for the server."""
+    try:
+        lending().lend(chat, own_folder())  # its descriptor stays open, for the lock
+    except Exception as error:  # noqa: BLE001 - whatever it is, the server has to know
+        return "refused " + " ".join(str(error).split())
+    return "bound"
 
 
 def kill_children() -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Final
 
 import mobox.agent_path
-from mobox.sandbox import Job, Status
+from mobox.sandbox import Job, NotBound, Status
 
 AGENT_PATH: Final = Path(mobox.agent_path.__file__).parent
 KEEPER: Final = Path(__file__).with_name("keeper.py")
@@ -36,6 +36,9 @@ LIMITS: Final = {
 }
 """Default limits. Address space is not limited by default: V8 reserves terabytes."""
 
+BINDING: Final = 5.0
+"""Seconds in which a keeper answers."""
+
 _CAN_LIMIT: Final = {"memory", *LIMITS}
 
 
@@ -48,13 +51,20 @@ class ProcessSandbox:
         Call it in a permanent thread: the kernel sends the death signal when the *thread* that
         started a process ends, so agents started in a thread pool would die with their thread.
         """
+        return self._start(job)
+
+    def start_spare(self, job: Job, lock: int) -> KeptProcess:
+        """Start a job that gets its chat later; its keeper keeps the `lock` of its folder."""
+        return self._start(job, lock)
+
+    def _start(self, job: Job, spare: int | None = None) -> KeptProcess:
         for folder in (job.state.parent, job.state):  # `mkdir` does not set the mode of parents
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         limits = {name: value for name, value in job.limits.items() if name in _CAN_LIMIT}
         argument = ",".join(f"{name}={value}" for name, value in {**LIMITS, **limits}.items())
         ours, theirs = socket.socketpair()
         try:
-            return KeptProcess(_start_keeper(job, argument, theirs.fileno()), ours)
+            return KeptProcess(_start_keeper(job, argument, theirs.fileno(), spare), ours)
         except OSError:  # no such folder, or too many processes
             ours.close()
             raise
@@ -62,16 +72,17 @@ class ProcessSandbox:
             theirs.close()
 
 
-def _start_keeper(job: Job, limits: str, server: int) -> subprocess.Popen[bytes]:
+def _start_keeper(job: Job, limits: str, server: int, spare: int | None) -> subprocess.Popen[bytes]:
+    lock = "" if spare is None else str(spare)
     return subprocess.Popen(
-        [sys.executable, "-I", "-S", KEEPER, str(server), limits, *job.argv],
+        [sys.executable, "-I", "-S", KEEPER, str(server), limits, lock, *job.argv],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         bufsize=0,
         cwd=job.folder,
         env=environment(job),
-        pass_fds=[server],
+        pass_fds=[server] if spare is None else [server, spare],
         start_new_session=True,
     )
 
@@ -107,6 +118,7 @@ class KeptProcess:
         self._keeper = keeper
         self._socket = server
         self._received = b""
+        self._bound: asyncio.Future[str] | None = None
         self._killed = False
         self._loop = asyncio.get_running_loop()
         self._status: asyncio.Future[Status] = self._loop.create_future()
@@ -118,6 +130,19 @@ class KeptProcess:
 
     async def wait(self) -> Status:
         return await asyncio.shield(self._status)
+
+    async def bind(self, state: Path) -> None:
+        """Give a spare the state folder of a chat; raises `NotBound`. Once for each process."""
+        if self._status.done():
+            raise NotBound("it has ended")
+        self._ask_to_bind(state)
+        assert self._bound is not None
+        try:
+            answer = await asyncio.wait_for(self._bound, BINDING)
+        except TimeoutError:
+            raise NotBound("its keeper does not answer") from None
+        if answer != "bound":
+            raise NotBound(answer.removeprefix("refused "))
 
     def terminate(self) -> None:
         self._send(b"T")
@@ -144,12 +169,25 @@ class KeptProcess:
         with suppress(ConnectionError):
             data = self._socket.recv(4096)
         self._received += data
+        if not data or b"bound" in data or b"refused" in data:
+            self._answer_binding()
         if not data:
             self._loop.remove_reader(self._socket)
             self._socket.close()
             self._keeper.wait()  # it has ended: this only reaps it
             if not self._status.done():
                 self._status.set_result(_status_of(self._received))
+
+    def _ask_to_bind(self, state: Path) -> None:
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._bound = self._loop.create_future()
+        self._send(b"H" + os.fsencode(state.absolute()) + b"\0")
+
+    def _answer_binding(self) -> None:
+        if self._bound is not None and not self._bound.done():
+            last = self._received.decode().splitlines()[-1:]
+            is_answer = bool(last) and last[0].startswith(("bound", "refused"))
+            self._bound.set_result(last[0] if is_answer else "it has ended")
 
 
 def _own(pipe: IO[bytes] | None) -> int:
@@ -162,7 +200,7 @@ def _own(pipe: IO[bytes] | None) -> int:
 
 
 def _status_of(received: bytes) -> Status:
-    words = dict(line.split() for line in received.decode().splitlines())
+    words = dict(line.partition(" ")[::2] for line in received.decode().splitlines())
     if "signal" in words:
         return Status(signal=int(words["signal"]))
     return Status(exit_code=int(words["exit"])) if "exit" in words else Status()

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from mobox.errors import ChatNotFound, InvalidRequest, NotWaiting, RunNotFound
 from mobox.events import JSON
-from mobox.events.turn import Action, Answer, Decision, Request
+from mobox.events.turn import Action, Answer, AnswerScope, Decision, Request
 from mobox.formatters.ai_sdk.wire_ids import WireIds
 from mobox.formatters.bodies import Id
 from mobox.storage import Storage
@@ -41,6 +41,9 @@ class AnswerBody(Struct, rename="camel", kw_only=True, forbid_unknown_fields=Tru
     decision: Decision = "answered"
     value: JSON = None
     reason: str | None = None
+    scope: AnswerScope = "once"
+    """What `approved` is for: this call, all calls of the tool in this chat (`chat`), or those with
+    the same input (`chat_input`)."""
     run_id: Id | None = None
 
 
@@ -114,6 +117,7 @@ class ChatActions:
             decision=body.decision,
             value=body.value,
             reason=body.reason,
+            scope=body.scope,
         )
         submitted = await self._answer(owner, run, (answer,), ClientRequest())
         state = RunState(run_id=run.id, status=submitted.run.status)

@@ -21,13 +21,14 @@ from mobox.server.auth.authentication import Authenticator, Hook, KeyAuthenticat
 from mobox.server.auth.connections import ConnectionRegistry
 from mobox.server.auth.principal import EVERY_SCOPE, Principal
 from mobox.server.auth.rate_limit import RateLimit
+from mobox.server.brief_storage import brief_storage
 from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
 from mobox.server.guard import Allowed, BodyRule, Guard
 from mobox.server.metrics import Registry
 from mobox.server.readers import Readers
 from mobox.server.routes import ROUTES, starlette_routes
-from mobox.server.services import Process, Services
+from mobox.server.services import CompleteLogs, Process, Services
 from mobox.server.session_index import SessionIndex
 from mobox.server.socketio.sessions import Sessions
 from mobox.server.website import Website
@@ -81,6 +82,11 @@ def _metrics(storage: Storage, supervisor: Supervisor) -> Registry:
     metrics.gauge(
         "mobox_legs", "Attempts (agents) running in this process.", lambda: supervisor.running
     )
+    metrics.gauge(
+        "mobox_spares",
+        "Processes of agents that wait in this process for a turn (warm start).",
+        lambda: supervisor.spares,
+    )
     return metrics
 
 
@@ -129,7 +135,8 @@ async def open_services(
 ) -> AsyncIterator[Services]:
     """Open everything that a server needs; on exit stop its agents and close it."""
     async with open_process(settings, catalog) as process:
-        storage, metrics = process.storage, process.metrics
+        complete, metrics = process.storage, process.metrics
+        storage = complete if settings.shows_error_details else brief_storage(complete)
         heartbeats = Heartbeats()
         heartbeats.start()
         actions, index = ChatActions(storage, process.supervisor), SessionIndex(storage)
@@ -158,6 +165,7 @@ async def open_services(
                 sockets=sockets,
                 index=index,
                 readers=readers,
+                complete=CompleteLogs(complete, SessionIndex(complete)),
             )
         finally:
             await sockets.leave(0)

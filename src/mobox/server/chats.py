@@ -19,6 +19,7 @@ from mobox.server.files.links import linked
 from mobox.server.services import Services, json_response, read_as
 from mobox.storage.chats import Chat, StoredMessage
 from mobox.storage.log import Run, Status
+from mobox.storage.permissions import Permission
 
 MOST = 200
 LONGEST = 200
@@ -91,6 +92,23 @@ class Rename(Struct, forbid_unknown_fields=True):
     """A chat's new title."""
 
     title: Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class PermissionRow(Struct, rename="camel", kw_only=True):
+    """A person's approval of all further calls of a tool by an agent in a chat."""
+
+    id: str
+    agent: str
+    tool: str
+    input: JSON = UNSET
+    """The only input that it covers; without it, any."""
+    created_at: int
+
+
+class PermissionList(Struct, kw_only=True):
+    """The permissions of a chat, oldest first."""
+
+    permissions: list[PermissionRow]
 
 
 class AgentRow(Struct, kw_only=True):
@@ -176,6 +194,21 @@ async def delete_chat(request: Request, services: Services) -> Response:
     return Response(status_code=204)
 
 
+async def list_permissions(request: Request, services: Services) -> Response:
+    """What agents may do in a chat without asking."""
+    owner, chat_id = owner_of(request), request.path_params["chat_id"]
+    stored = await services.storage.permissions(owner, chat_id)
+    return json_response(PermissionList(permissions=list(map(_permission, stored))))
+
+
+async def revoke_permission(request: Request, services: Services) -> Response:
+    """Delete a permission of a chat."""
+    names = request.path_params
+    owner, chat_id = owner_of(request), names["chat_id"]
+    await services.storage.revoke_permission(owner, chat_id, names["permission_id"])
+    return Response(status_code=204)
+
+
 async def list_agents(request: Request, services: Services) -> Response:
     """The agents that `agent` in a request may name."""
     agents = [
@@ -200,6 +233,10 @@ def _row(chat: Chat) -> ChatRow:
     return ChatRow(
         id=chat.id, title=chat.title, created_at=chat.created_at, updated_at=chat.updated_at
     )
+
+
+def _permission(stored: Permission) -> PermissionRow:
+    return PermissionRow(**structs.asdict(stored))
 
 
 def _active(run: Run | None) -> ActiveRun | None:

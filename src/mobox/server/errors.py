@@ -33,6 +33,7 @@ from mobox.errors import (
     NotFoundError,
     NotPermitted,
     NotWaiting,
+    PermissionNotFound,
     QuotaError,
     RateLimited,
     RunActive,
@@ -109,6 +110,7 @@ ERROR_TABLE: Final[Mapping[type[MoboxError], ErrorRow]] = {
         {"scope": "scope"},
     ),
     ChatNotFound: ErrorRow(404, "not_found", "This chat does not exist."),
+    PermissionNotFound: ErrorRow(404, "not_found", "This chat has no such permission."),
     NotFoundError: ErrorRow(404, "not_found", "There is no such {error.kind}."),
     LogDeleted: ErrorRow(410, "log_deleted", "This chat was deleted."),
     RunActive: ErrorRow(

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount
 from starlette.routing import Route as StarletteRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from mobox import __version__
 from mobox.delivery import socketio
@@ -24,22 +23,11 @@ from mobox.server import ag_ui, ai_sdk, chats, copilotkit, health
 from mobox.server.actions import AnswerBody, LateAnswer, RunState, StopBody
 from mobox.server.auth import tickets
 from mobox.server.auth.authentication import AUTHENTICATOR, Authenticator
-from mobox.server.auth.principal import Principal
-from mobox.server.eventstream import EventStream
+from mobox.server.endpoint import SIGNATURE_OF_FILE, TICKET, Endpoint, Handler, Route
 from mobox.server.files import transfers
-from mobox.server.files.links import SIGNATURE, redeem_signature
-from mobox.server.openapi import Operation, Parameter, document, kinds_of
+from mobox.server.openapi import Parameter, document
 from mobox.server.runs import events
 from mobox.server.services import Services
-
-Handler: TypeAlias = Callable[[Request, Services], Awaitable[ASGIApp]]
-
-
-class Route(Operation, frozen=True, kw_only=True):
-    """A row of the table: an operation, and the function that handles it."""
-
-    handler: Handler
-
 
 _PROFILE: Final = Parameter(
     "profile",
@@ -118,7 +106,10 @@ _TALKING: Final = (
         scope="write",
         summary="Answer an input request",
         description="The agent's further output is in the stream. If the request was answered "
-        "before, nothing changes: 200, with the answer that counted.",
+        "before, nothing changes: 200, with the answer that counted.\n\n"
+        "An approval with the scope `chat` is also for later calls of the tool in this chat, with "
+        "`chat_input` for those with the same input: the agent's next request is then answered "
+        "automatically.",
         body=AnswerBody,
         example={"requestId": "q1", "decision": "answered", "value": "yes"},
         responses={200: LateAnswer, 202: RunState},
@@ -184,6 +175,26 @@ _CHATS: Final = (
         description="The last messages, or those before a cursor.",
         parameters=(_PROFILE, _BEFORE, _LIMIT),
         responses={200: chats.Messages},
+        tag="Chats",
+    ),
+    Route(
+        method="GET",
+        path="/api/chats/{chat_id}/permissions",
+        handler=chats.list_permissions,
+        scope="read",
+        summary="List what agents may do in a chat without asking",
+        description="A permission is created by an answer with the scope `chat` or `chat_input`.",
+        responses={200: chats.PermissionList},
+        tag="Chats",
+    ),
+    Route(
+        method="DELETE",
+        path="/api/chats/{chat_id}/permissions/{permission_id}",
+        handler=chats.revoke_permission,
+        scope="write",
+        summary="Revoke a permission",
+        description="The agent asks again at its next call. Calls that were allowed before stay.",
+        responses={204: None},
         tag="Chats",
     ),
     Route(
@@ -316,9 +327,6 @@ _AG_UI: Final = (
     ),
 )
 
-_TICKET: Final = Parameter("ticket", "A ticket of `POST /api/tickets`, instead of a key.")
-"""A route accepts tickets if its row lists this parameter."""
-
 _READING: Final = (
     Parameter(
         "after",
@@ -364,7 +372,7 @@ _RUNS: Final = (
             Parameter("format", "One of `/api/formats`; default `canonical`."),
             Parameter("profile", "Default: the format's first profile."),
             *_READING,
-            _TICKET,
+            TICKET,
         ),
         responses={200: STREAM, 204: None},
         tag="Runs",
@@ -377,7 +385,8 @@ _RUNS: Final = (
         summary="Inspect a run: raw lines, events and frames",
         description="Each event is one entry of the log: `{seq, id, ts, event, lines, frames}`. "
         "`lines` are the agent's raw lines, `{n, firstSeq, lastSeq, line}`, at the first entry "
-        "that was parsed from them; `frames` are the entry's documents, by format.\n\n" + _CURSORS,
+        "that was parsed from them; `frames` are the entry's documents, by format. Without the "
+        "details of errors (`error_details`) `lines` requires the scope `operate`.\n\n" + _CURSORS,
         parameters=(
             Parameter("format", "`name` or `name:profile`, separated by commas; default: all."),
             *_READING,
@@ -391,8 +400,9 @@ _RUNS: Final = (
         handler=events.read_stderr,
         scope="read",
         summary="Read the agent's stderr",
-        description="The last 64 KiB of each attempt (`leg`) that has ended and wrote something, "
-        "with the values of its secrets removed and control characters escaped.",
+        description="The last 64 KiB so far of each attempt (`leg`) that wrote something, "
+        "with the values of its secrets removed and control characters escaped. Without the "
+        "details of errors (`error_details`) it requires the scope `operate`.",
         responses={200: events.Stderr},
         tag="Runs",
     ),
@@ -409,10 +419,6 @@ _RUNS: Final = (
     ),
 )
 
-_SIGNATURE: Final = Parameter(
-    SIGNATURE, "The signature of an address that this server gave out, instead of a key."
-)
-"""A route accepts signatures if its row lists this parameter."""
 _BINARY: Final = {"type": "string", "format": "binary"}
 
 _FILES: Final = (
@@ -446,7 +452,7 @@ _FILES: Final = (
         summary="Download a file",
         description="Pictures, sound, video and plain text with their type, all else as a "
         "download. Supports ranges.",
-        parameters=(_SIGNATURE, Parameter("Range", "Some of the bytes.", place="header")),
+        parameters=(SIGNATURE_OF_FILE, Parameter("Range", "Some of the bytes.", place="header")),
         responses={200: "*/*", 206: "*/*", 304: None, 416: None},
         tag="Files",
     ),
@@ -495,56 +501,6 @@ _OPERATING: Final = (
 ROUTES: Final = (*_TALKING, *_CHATS, *_AG_UI, *_RUNS, *_FILES, *_OPERATING)
 
 
-class Endpoint:
-    """A row as an ASGI application: authenticates the client, then calls the handler."""
-
-    def __init__(self, route: Route, services: Services, authenticator: Authenticator) -> None:
-        self._route = route
-        self._services = services
-        self._authenticator = authenticator
-        self._is_stream = any(STREAM in kinds_of(each) for each in route.responses.values())
-        self._takes_tickets = _TICKET in route.parameters
-        self._takes_signatures = _SIGNATURE in route.parameters
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request, route = Request(scope, receive, send), self._route
-        if route.scope is not None:
-            principal = await self._authenticate(request)
-            principal.check(route.scope)
-            self._authenticator.remember(scope, principal)
-        if route.scope is None or not self._is_stream:
-            response = await route.handler(request, self._services)
-            await response(scope, receive, send)
-            return
-        # Count it as a stream of the owner before the handler starts a run.
-        with self._authenticator.connections.added(principal) as connection:
-            response = await route.handler(request, self._services)
-            if isinstance(response, EventStream):
-                connection.end = response.end  # if the key is revoked while it is open
-            await response(scope, receive, send)
-
-    async def _authenticate(self, request: Request) -> Principal:
-        if self._takes_signatures and SIGNATURE in request.query_params:
-            return await self._by_signature(request)
-        secret = request.query_params.get(_TICKET.name) if self._takes_tickets else None
-        if secret is None:
-            return await self._authenticator.authenticate(request)
-        run_id = request.path_params["run_id"]
-        principal = await tickets.redeem_ticket(self._services.storage, secret, run_id)
-        if principal is None:
-            raise self._authenticator.refusal(
-                "invalid, expired or already used ticket for this run"
-            )
-        return principal
-
-    async def _by_signature(self, request: Request) -> Principal:
-        files, written = self._services.storage.files, request.query_params[SIGNATURE]
-        principal = await redeem_signature(files, request.path_params["file_id"], written)
-        if principal is None:
-            raise self._authenticator.refusal("invalid or expired signature for this file")
-        return principal
-
-
 def starlette_routes(services: Services, authenticator: Authenticator) -> list[BaseRoute]:
     """Everything that is served: the table, sockets, the OpenAPI document and the page."""
     website = services.website
@@ -553,8 +509,9 @@ def starlette_routes(services: Services, authenticator: Authenticator) -> list[B
         """Sockets are authenticated when they connect, which is later."""
         await services.sockets({**scope, AUTHENTICATOR: authenticator}, receive, send)
 
-    # Chat ids come from clients and may contain slashes, so routes with a fixed suffix go first.
-    rows = sorted(ROUTES, key=lambda route: route.path.endswith("}"))
+    # Chat ids come from clients and may contain slashes, so routes with a fixed suffix go first,
+    # and those with more ids before those with fewer.
+    rows = sorted(ROUTES, key=lambda route: (route.path.endswith("}"), -route.path.count("{")))
     return [
         *(
             StarletteRoute(

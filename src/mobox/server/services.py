@@ -48,6 +48,14 @@ class Services(Process, frozen=True, kw_only=True):
     sockets: Sockets
     index: SessionIndex
     readers: Readers
+    complete: CompleteLogs
+
+
+class CompleteLogs(Struct, frozen=True):
+    """The logs with the details of errors, for operators; `Services.storage` may lack them."""
+
+    storage: Storage
+    index: SessionIndex
 
 
 def forwarded_headers(connection: HTTPConnection, names: Iterable[str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mobox.errors import StorageError
 from mobox.registry import needs_extra
-from mobox.settings import Settings
+from mobox.settings import MEMORY, Settings
 from mobox.storage.chats import Storage
 from mobox.storage.files import plugged_blobs
 from mobox.storage.notifications import NotifierFactory
@@ -31,7 +31,7 @@ async def open_storage(url: str, settings: Settings | None = None, redis_url: st
     """
     settings = settings or Settings()
     blobs = plugged_blobs(settings)
-    if url == "memory:":
+    if url == MEMORY:
         return await SqliteStorage.open_temporary(settings, blobs)  # which no other process shares
     way = _by_redis(redis_url, settings.redis_prefix) if redis_url else None
     if url.startswith(_POSTGRES):

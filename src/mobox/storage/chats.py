@@ -25,6 +25,7 @@ from mobox.events.turn import HistoryMessage, Request, UserMessage
 from mobox.storage.files import FileStore
 from mobox.storage.keys import Keys
 from mobox.storage.log import ClientRequest, Log, Run, RunId
+from mobox.storage.permissions import Permission
 
 FORGOTTEN_AT_ONCE: Final = 5000
 """Rows per transaction, so that other writers do not wait for long."""
@@ -149,6 +150,12 @@ class Chats(Protocol):
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
         """Store when a stop was first requested; the owner of the lease polls for it."""
+
+    async def permissions(self, owner: str, chat_id: str) -> list[Permission]:
+        """What agents may do in this chat without asking, oldest first."""
+
+    async def revoke_permission(self, owner: str, chat_id: str, permission_id: str) -> None:
+        """Delete a permission; `PermissionNotFound` if the chat has none of that id."""
 
     async def rename(self, owner: str, chat_id: str, title: str) -> Chat:
         """Give a chat another title."""

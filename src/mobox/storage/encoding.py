@@ -15,6 +15,7 @@ from mobox.errors import CorruptLog
 from mobox.events import AnyEvent, LogEntry, StreamEvent, decode
 from mobox.events.entries import AnyDeltas, Deltas, Piece, gathered, spread
 from mobox.storage.log import Position, RawLine, Run, RunId, status_after
+from mobox.storage.permissions import Permission
 
 EVENTS_PER_ROW = 256
 """A longer append becomes several rows, so that reading a page decodes little more than it."""
@@ -77,6 +78,7 @@ class Append(Struct, frozen=True, kw_only=True):
     ts: int | None
     raw: Sequence[RawLine] = ()
     rows: list[tuple[int, bytes]]
+    permissions: Sequence[Permission] = ()
     is_plain: bool
     """The run stays `running`: nothing but its log changes."""
 
@@ -105,6 +107,7 @@ def prepare(
     events: Sequence[StreamEvent],
     ts: int | None,
     raw: Sequence[RawLine] = (),
+    permissions: Sequence[Permission] = (),
 ) -> Append:
     """Encode and check a batch here, so that an invalid one fails only its caller."""
     if ts is not None and not -(2**63) <= ts < 2**63:
@@ -116,5 +119,6 @@ def prepare(
         ts=ts,
         raw=raw,
         rows=encode_events(events),
-        is_plain=status_after("running", events) == "running",
+        permissions=permissions,
+        is_plain=not permissions and status_after("running", events) == "running",
     )

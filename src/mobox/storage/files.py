@@ -22,7 +22,14 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from mobox.errors import FileInUse, FileNotFound, FileTooLarge, StorageError, UnknownFileStore
+from mobox.errors import (
+    FileInUse,
+    FileNotFound,
+    FileQuotaExceeded,
+    FileTooLarge,
+    StorageError,
+    UnknownFileStore,
+)
 from mobox.events.turn import PromptFile, UserMessage
 from mobox.registry import find
 from mobox.settings import Settings
@@ -213,9 +220,13 @@ class FileStore:
         try:
             incoming = _Incoming(pieces, self._settings.max_file)
             await self._blobs.write(blob, incoming.chunks())
-            uploaded = incoming.file(owner, blob, media_type, name, self._clock())
-            stored = await self._index.finish(uploaded, self._settings.max_files_per_owner)
         except BaseException:
+            await asyncio.shield(self._drop([blob]))
+            raise
+        uploaded = incoming.file(owner, blob, media_type, name, self._clock())
+        try:
+            stored = await self._index.finish(uploaded, self._settings.max_files_per_owner)
+        except FileQuotaExceeded:  # after any other error it may be a file: `sweep` knows
             await asyncio.shield(self._drop([blob]))
             raise
         if stored.blob != blob:

@@ -19,6 +19,7 @@ from mobox.errors import ProtocolError
 from mobox.events import Done, DoneReason, LogEntry, StreamEvent
 from mobox.events.turn import Frontend, TurnKind
 from mobox.events.waiting import waits_after
+from mobox.storage.permissions import Permission
 
 RunId = NewType("RunId", str)
 """The id of a run whose owner was checked."""
@@ -107,19 +108,30 @@ class Log(Protocol):
         events: Sequence[StreamEvent],
         ts: int | None,
         raw: Sequence[RawLine] = (),
+        permissions: Sequence[Permission] = (),
     ) -> list[LogEntry]:
         """Commit events, and the lines they were parsed from; `Fenced` if the epoch is outdated.
 
-        PAUSED makes the run wait and releases its lease, DONE ends it.
+        PAUSED makes the run wait and releases its lease, DONE ends it. `permissions` are those that
+        answers in `events` create: the chat gets them with the same commit, unless it has the like.
         """
 
     async def next_attempt(
-        self, run_id: RunId, epoch: int, events: Sequence[StreamEvent], ts: int | None
+        self,
+        run_id: RunId,
+        epoch: int,
+        events: Sequence[StreamEvent],
+        ts: int | None,
+        permissions: Sequence[Permission] = (),
     ) -> Run:
         """Resume a waiting run under a new epoch, with the answers in `events`.
 
-        `Fenced` if another process did, `RunActive` if its chat has a running run.
+        `Fenced` if another process did, `RunActive` if its chat has a running run. `permissions` as
+        in `append`.
         """
+
+    async def granted(self, run_id: RunId) -> list[Permission]:
+        """The permissions of the run's chat that are for the run's agent, oldest first."""
 
     async def note(self, run_id: RunId, request: ClientRequest) -> None:
         """Store a client's request to a resumed run; `begin_turn` does so by itself."""

@@ -21,6 +21,7 @@ from mobox.storage.chats import Chat, ChatPage, StoredMessage, write_cursor
 from mobox.storage.files import StoredFile
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import ClientRequest, RawEntry, Run, RunId
+from mobox.storage.permissions import Permission, input_of
 
 Row = Sequence[Any]
 
@@ -169,6 +170,19 @@ def answer_of(run_id: str, created_at: int, folded: Message) -> StoredMessage:
     return StoredMessage(
         id=run_id, role="assistant", created_at=created_at, body=folded, run_id=RunId(run_id)
     )
+
+
+# Permissions
+
+PERMISSION: Final = (
+    "SELECT permission.id, permission.agent, tool, input, permission.created_at FROM permission"
+)
+
+
+def permission_of(row: Row) -> Permission:
+    """The permission of a row that `PERMISSION` selects."""
+    id_, agent, tool, text, created_at = row
+    return Permission(id=id_, agent=agent, tool=tool, input=input_of(text), created_at=created_at)
 
 
 # Keys and tickets

@@ -35,7 +35,7 @@ from mobox.errors import (
     UnknownAgent,
 )
 from mobox.events.turn import Answer, Request, Turn
-from mobox.sandbox import Sandbox, get_sandbox
+from mobox.sandbox import get_sandbox
 from mobox.settings import Settings, now_ms
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
@@ -47,8 +47,10 @@ from mobox.supervisor.attempt import BROKEN, Attempt, AttemptDeps
 from mobox.supervisor.attempts import Attempts, RunSlot, RunSlots
 from mobox.supervisor.input_requests import input_requests_of
 from mobox.supervisor.late_answers import answered_requests_of, late_answers
+from mobox.supervisor.permissions import automatic_replies, create_permissions
 from mobox.supervisor.pruning import sweep_files
 from mobox.supervisor.recovery import PollLoop, Reaper, Sweep, lost_remotely
+from mobox.supervisor.spares import Spares
 from mobox.supervisor.states import LEAVING, State, Termination
 
 log = logging.getLogger("mobox.supervisor")
@@ -93,11 +95,14 @@ class Supervisor:
     ) -> None:
         self.catalog = catalog
         self._storage = storage
+        self._data = data
         self._states = StateFolders(data / "state")
         self._stderr = StderrFolder(data / "logs")
         self._settings = settings or Settings()
         self._default_agent = default_agent
-        self._launch = launch or partial(_launch, get_sandbox("process"))
+        self._given_launch = launch
+        self._sandbox = get_sandbox("process")
+        self._spares = Spares(data / "state", self._sandbox, self._settings)
         self._reaper = Reaper(storage)
         self._attempts = Attempts(self._reaper)
         self._slots = RunSlots(self._settings, storage, self._attempts)
@@ -114,6 +119,7 @@ class Supervisor:
         self._closing = False
 
     async def __aenter__(self) -> Self:
+        await self._spares.recover()
         self._polling.start()
         return self
 
@@ -131,6 +137,11 @@ class Supervisor:
         return len(self._attempts)
 
     @property
+    def spares(self) -> int:
+        """How many processes wait here for a turn."""
+        return len(self._spares)
+
+    @property
     def executes(self) -> bool:
         """Whether this process executes agents at all."""
         return self._settings.executes
@@ -142,7 +153,7 @@ class Supervisor:
     # Requests
 
     async def stderr_of(self, owner: str, run_id: RunId) -> dict[int, str]:
-        """The stderr of a run's ended attempts, by attempt number."""
+        """The stderr of a run's attempts so far, by attempt number."""
         run = await self._storage.run(owner, run_id)
         return await asyncio.to_thread(self._stderr.read, run)
 
@@ -192,6 +203,7 @@ class Supervisor:
                 await self._ended()
         self.hurry()
         await self._ended()
+        await self._spares.close()
 
     def hurry(self) -> None:
         """Kill the agents that are still shutting down."""
@@ -219,7 +231,11 @@ class Supervisor:
             return await self._begin_in_slot(owner, request, agent, key)
         except TooManyRuns:  # the slot may be that of the run which this message replaces
             active = active_of(await self._runs(owner, request.chat_id))
-            if active is None or not await self._clears(owner, request, active.id):
+            if active is None:
+                raise
+            if joined := await self._joined(owner, request, active.id):
+                return joined
+            if not await self._clears(owner, request, active.id):
                 raise
         return await self._begin_in_slot(owner, request, agent, key)
 
@@ -259,11 +275,16 @@ class Supervisor:
                 return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
             except RunActive as active:
                 run_id = RunId(active.run_id)
-                if joined := await self._active.answering(owner, request, run_id):
-                    return BegunTurn(run=joined, created=False)
+                if joined := await self._joined(owner, request, run_id):
+                    return joined
                 if not await self._clears(owner, request, run_id):
                     raise
         return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
+
+    async def _joined(self, owner: str, request: Request, run_id: RunId) -> BegunTurn | None:
+        """The turn of the run, if it answers this very message; raises for an invalid one."""
+        run = await self._active.answering(owner, request, run_id)
+        return None if run is None else BegunTurn(run=run, created=False)
 
     async def _clears(self, owner: str, request: Request, run_id: RunId) -> bool:
         return await self._active.clear(owner, run_id, request.when_running)
@@ -295,12 +316,29 @@ class Supervisor:
     def _start(self, run: Run, agent: Agent, slot: RunSlot) -> Attempt:
         state = self._states.of(run.owner, run.chat_id)
         launch = partial(self._launch, agent, state)
-        deps = AttemptDeps(launch, self._stderr, self._settings, state)
+        on_started = partial(self._prepare_spares, agent)
+        deps = AttemptDeps(launch, self._stderr, self._settings, self._data, state, on_started)
         attempt = Attempt(self._storage, run, agent, deps)
         if self._closing:
             attempt.interrupt()
         self._attempts.begin(attempt, slot)
         return attempt
+
+    async def _launch(self, agent: Agent, state: Path, turn: Turn) -> Execution:
+        """Give the turn to a function of this program, a spare process or a new one."""
+        if self._given_launch is not None:
+            return self._given_launch(agent, state, turn)
+        if isinstance(agent, FunctionAgent):
+            return CallableExecution(agent, state, turn)
+        execution = await self._spares.take(agent, state)
+        if execution is None:
+            return ProcessExecution.start(job_of(agent, state), turn, self._sandbox)
+        execution.hand_over(turn)
+        return execution
+
+    def _prepare_spares(self, agent: Agent) -> None:
+        if self._given_launch is None:
+            self._spares.prepare(agent)
 
     # Resuming, stopping, deleting
 
@@ -333,12 +371,18 @@ class Supervisor:
             raise NotWaiting(run.id)
         requests.check(replies)
         agent = self.catalog.get(run.agent)
+        known = await self._storage.granted(run.id)
+        replies, created = create_permissions(requests, replies, run, known, now_ms())
         events = requests.events_of(replies)
+        requests.see_all(events)
+        events += requests.events_of(automatic_replies(requests, run, [*known, *created]))
         self._check_open()
         name = ("answered", run.id)  # a tuple: equal to no client's idempotency key
         async with self._slots.acquire(run.owner, run.chat_id, name) as slot:
             try:
-                resumed = await self._storage.next_attempt(run.id, run.epoch, events, now_ms())
+                resumed = await self._storage.next_attempt(
+                    run.id, run.epoch, events, now_ms(), permissions=created
+                )
             except Fenced:  # another answer was first
                 raise NotWaiting(run.id) from None
             after = resumed.tail_seq - len(events)
@@ -424,10 +468,3 @@ class Supervisor:
         here = [attempt for attempt in attempts if attempt.state not in LEAVING]
         for attempt in await lost_remotely(self._storage, here):
             attempt.end_at_once()
-
-
-def _launch(sandbox: Sandbox, agent: Agent, state: Path, turn: Turn) -> Execution:
-    """Start a process in the sandbox, or a function of this program."""
-    if isinstance(agent, FunctionAgent):
-        return CallableExecution(agent, state, turn)
-    return ProcessExecution.start(job_of(agent, state), turn, sandbox)

@@ -1,7 +1,7 @@
 """What becomes of a message that comes while its chat has a running run.
 
 Rule 1: a run that is being ended, or whose process has died, is not in the way: the message waits
-        for its end.
+        for its end. Nor is one that ends while a client of it might still leave.
 Rule 2: a message that the run answers already joins it. One that could not be stored anyway is
         rejected, and stops nothing.
 Rule 3: else the policy decides: `interrupt` stops the run, `reject` refuses the message.
@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Final, NamedTuple
 
+from mobox.errors import NotFoundError
 from mobox.events.turn import Action, HistoryMessage, Request, UserMessage, WhenRunning
 from mobox.settings import Settings
 from mobox.storage import Storage
@@ -70,9 +72,9 @@ class ActiveRuns:
         if run.status != "running":
             return True
         if not await self._interrupts(run, policy or self._settings.when_running):
-            return await self._dies(run)
+            return await self._dies(run) or not await self._is_running(run)
         await self._do.stop(owner, run_id)
-        return await self.wait_until_ended(owner, run_id)
+        return await self.wait_until_ended(owner, run_id) or not await self._is_running(run)
 
     async def wait_until_ended(self, owner: str, run_id: RunId) -> bool:
         """Wait until a run that is being ended has ended; false if it is not being ended."""
@@ -81,7 +83,7 @@ class ActiveRuns:
             return await ends_remotely(self._storage, owner, run_id, self._settings.drain)
         is_leaving = attempt.state in LEAVING
         if is_leaving:
-            await self._attempts.wait_for([attempt])
+            await self._attempts.wait_for_end(attempt)
         return is_leaving
 
     async def _interrupts(self, run: Run, policy: WhenRunning) -> bool:
@@ -95,11 +97,17 @@ class ActiveRuns:
         """
         clock = asyncio.get_running_loop().time
         deadline = clock() + self._settings.grace
-        while (states := await self._storage.readers(run.id)) != {"left"}:
-            if clock() > deadline:
+        while await self._storage.readers(run.id) != {"left"}:
+            if clock() > deadline or not await self._is_running(run):
                 return False
             await asyncio.sleep(_POLL)
-        return bool(states)
+        return True
+
+    async def _is_running(self, run: Run) -> bool:
+        """Whether the run has not ended by itself meanwhile, nor was deleted."""
+        with suppress(NotFoundError):
+            return (await self._storage.run(run.owner, run.id)).status == "running"
+        return False
 
     async def _dies(self, run: Run) -> bool:
         """Whether the run of another process ends because that process has died.

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
 from mobox.capture.catalog import Agent
@@ -24,7 +25,8 @@ SECRET: Final = 8
 PIECE: Final = 4
 """A truncated secret of at least this many characters is redacted, too."""
 
-_NAME = re.compile(r"(?P<run>\w+)\.\d+\.stderr")
+_PART: Final = ".part"
+_NAME = re.compile(r"(?P<run>\w+)\.\d+\.stderr(\.part)?")
 
 
 class StateFolders:
@@ -91,6 +93,22 @@ class Redaction:
             text = text.replace(value, f"[{name}]")
         return text
 
+    def so_far(self, text: str) -> str:
+        """The text without secrets, and without an end that may be the beginning of one.
+
+        What is withheld is not lost: it is there with the next part of the text.
+        """
+        return self(text[: len(text) - self._beginning_at_end(text)])
+
+    def _beginning_at_end(self, text: str) -> int:
+        """How many of the last characters are the beginning of a secret that is not complete."""
+        longest = max((len(value) for value, _ in self._secrets), default=1) - 1
+        sizes = range(min(longest, len(text)), 0, -1)
+        return next((size for size in sizes if self._begins_with(text[-size:])), 0)
+
+    def _begins_with(self, piece: str) -> bool:
+        return any(value.startswith(piece) and value != piece for value, _ in self._secrets)
+
     def _without_piece(self, text: str) -> str:
         for value, name in self._secrets:
             for start in range(1, len(value) - PIECE + 1):
@@ -104,17 +122,21 @@ class StderrFolder:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._writing = Lock()  # an agent that is done may still write: two threads may store it
 
     def keep(self, run: Run, text: str) -> None:
-        """Store the end of an attempt's stderr; raises `OSError`."""
+        """Store the end of an attempt's stderr, at its end or so far; raises `OSError`."""
         data = text.encode("utf-8", "replace")[-STDERR_TAIL:]
         self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._opened() as folder:
+        with self._writing, self._opened() as folder:
             os.fchmod(folder, 0o700)
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
             name = _name(run, run.leg)
-            with os.fdopen(os.open(name, flags, 0o600, dir_fd=folder), "wb") as file:
+            written = name + _PART
+            with os.fdopen(os.open(written, flags, 0o600, dir_fd=folder), "wb") as file:
                 file.write(data)
+            # At once, for who reads it while the agent works.
+            os.replace(written, name, src_dir_fd=folder, dst_dir_fd=folder)
 
     def read(self, run: Run) -> dict[int, str]:
         """The stderr of a run's attempts, by attempt number."""

@@ -3,6 +3,8 @@
 Rule 1: whatever happens, the run ends with one DONE, waits, or was taken over by another process.
 Rule 2: output during shutdown is logged, except when a waiting process is released: the run stays
         `waiting` and the process's last output is discarded.
+        The run of a process that says `done` ends at once. The process has `exit_seconds` to exit;
+        what it still writes is kept with its stderr, and how it exits changes nothing any more.
 Rule 3: timeouts apply while the agent is running. A waiting process is ended after `hold` seconds;
         the answer then starts a new attempt.
 Rule 4: a stored answer reaches the agent. An agent that exited without reading it is started again.
@@ -14,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,13 +24,12 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from mobox.capture.catalog import Agent
-from mobox.capture.execution import Execution, Outcome
+from mobox.capture.catalog import Agent, FunctionAgent
+from mobox.capture.execution import STDERR_TAIL, Execution, Outcome, last_words
 from mobox.errors import (
     Fenced,
     MoboxError,
     NotFoundError,
-    NotWaiting,
     ProtocolError,
     RunActive,
     StorageError,
@@ -37,13 +38,14 @@ from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, Strea
 from mobox.events.printable import on_one_line
 from mobox.events.transcript import Transcript
 from mobox.events.turn import Answer, Frontend, HistoryMessage, Turn, UserMessage
-from mobox.settings import OWNER, Settings
+from mobox.settings import MEMORY, OWNER, Settings, without_password
 from mobox.storage import Storage
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import Run, pages
 from mobox.storage.retry import retry_while_unavailable
 from mobox.supervisor.agent_files import Redaction, StderrFolder
-from mobox.supervisor.input_requests import InputRequests
+from mobox.supervisor.input_requests import InputRequests, Reply
+from mobox.supervisor.live_stderr import LiveStderr
 from mobox.supervisor.run_writer import RunWriter
 from mobox.supervisor.states import (
     ACCEPTS_ANSWERS,
@@ -64,18 +66,23 @@ log = logging.getLogger("mobox.supervisor")
 PREVIEW: Final = 80
 """Characters of the prompt that START shows."""
 WHY: Final = 500
-"""Characters of an agent's error, and of its last line on stderr, that the server's log shows."""
+"""Characters of an agent's error that the server's log shows."""
+AFTER_DONE: Final = "mobox: written to stdout after the agent was done:"
+_SUCCESS: Final = Outcome(exit_code=0)
 BROKEN: Final = Error(message="The server had an internal error in this run.", code="internal")
 
 
 class AttemptDeps(NamedTuple):
     """The dependencies and limits of an attempt."""
 
-    launch: Callable[[Turn], Execution]
+    launch: Callable[[Turn], Awaitable[Execution]]
     stderr: StderrFolder
     limits: Settings
+    data: Path
     state: Path
     """The chat's state folder."""
+    on_started: Callable[[], object]
+    """Called when the agent emits something for the first time, and when it has exited."""
 
 
 class Attempt:
@@ -88,7 +95,9 @@ class Attempt:
         self._store = store
         self._deps = deps
         self._redacted = Redaction(agent)
-        self._writer = RunWriter(store, run, self._on_pause)
+        self._writer = RunWriter(
+            store, run, self._on_pause, lambda: self.state in HAS_PROCESS, self._on_automatic
+        )
         self._reading_turn: asyncio.Task[Turn] | None = None
         self._execution: Execution | None = None
         self._stopping: asyncio.Task[Outcome] | None = None  # referenced: asyncio does not
@@ -98,12 +107,19 @@ class Attempt:
         self._last_answers: tuple[Answer, ...] = ()
         self._output_bytes = 0
         self._stderr = ""
+        self.run_has_ended = asyncio.Event()
+        """The end of the run is stored; the process may still be exiting."""
 
     def _move(self, trigger: Trigger) -> None:
         self.state = after(self.state, trigger)
 
     def _on_pause(self, waits: bool) -> None:
         self._move(Trigger.PAUSED if waits else Trigger.RESUMED)
+
+    def _on_automatic(self, reply: Reply) -> None:
+        """Nobody was asked: the agent goes on. If it has exited, it is started again (Rule 4)."""
+        if self._execution is not None:
+            self._execution.answer(reply.event.id or "", reply.answer)
 
     # Requests
 
@@ -126,17 +142,12 @@ class Attempt:
 
     async def _send(self, answers: Iterable[Answer], frontend: Frontend | None) -> list[LogEntry]:
         assert self._execution is not None  # it accepts answers
-        requests = self._writer.input_requests
-        replies = requests.match(answers)
-        if not replies:
-            raise NotWaiting(self.run.id)
-        requests.check(replies)
-        stored = await self._writer.write(*requests.events_of(replies))
+        replies, stored = await self._writer.answer(answers)
         if frontend is not None:
             self._writer.set_frontend(frontend)
             self._execution.set_frontend(frontend)
-        for event, answer in replies:
-            self._execution.answer(event.id or "", answer)
+        for reply in replies:
+            self._execution.answer(reply.event.id or "", reply.answer)
         return stored
 
     def stop(self, reason: DoneReason = "cancelled", answers: tuple[Answer, ...] = ()) -> None:
@@ -162,6 +173,8 @@ class Attempt:
         """End the process, unless it is being ended; a waiting run stays `waiting`."""
         if self.state is State.WAITING:
             self._leave(Trigger.RELEASE)
+        elif self.state is State.EXITING:
+            self._stop_execution()
         elif self.state not in LEAVING:
             self._leave(Trigger.STOP, termination)
 
@@ -171,10 +184,13 @@ class Attempt:
         self._move(trigger)
         self._termination = self._termination or termination
         if before in HAS_PROCESS:
-            assert self._execution is not None
-            self._stopping = asyncio.create_task(self._execution.stop())
+            self._stop_execution()
         elif before is State.STARTING and self._reading_turn is not None:
             self._reading_turn.cancel()
+
+    def _stop_execution(self) -> None:
+        assert self._execution is not None
+        self._stopping = asyncio.create_task(self._execution.stop())
 
     # Execution
 
@@ -185,7 +201,8 @@ class Attempt:
                 await retry_while_unavailable(self._writer.catch_up)
             while self.state is not State.OVER:
                 outcome = await self._run_agent()
-                await self._keep_stderr(outcome)
+                self._stderr += outcome.stderr_tail + self._late_output()
+                await self._keep_stderr(self._stderr)
                 async with self._answer_lock:
                     await self._conclude(outcome)
         except (Fenced, NotFoundError):
@@ -216,29 +233,38 @@ class Attempt:
         turn = await self._turn()
         if turn is not None and not turn.is_resumed:
             await self._writer.write(self._start_event(turn))
-        if turn is None or self.state is not State.STARTING:
+        if turn is None or self._is_leaving():
             return Outcome(exit_code=0)
         self._writer.set_frontend(turn.frontend)
-        self._writer.listen()
+        self._writer.listen(until_end=not isinstance(self.agent, FunctionAgent))
         try:
-            self._execution = execution = self._deps.launch(turn)
+            self._execution = execution = await self._deps.launch(turn)
         except OSError as error:
             self._leave(Trigger.STOP, Termination("error", _launch_error(error)))
             return Outcome()
+        if self._is_leaving():  # it was stopped meanwhile
+            execution.kill()
+            async with execution:
+                return Outcome(exit_code=0)
         self._move(Trigger.LAUNCHED)
         doing = f"{'Resuming' if turn.is_resumed else 'Starting'} {self.agent.name}"
         del turn  # the agent has it, and may run for long
         preparation = Preparation(execution, self._announce, doing, self._deps.limits.notice)
-        async with execution:
+        async with execution, LiveStderr(self.run.id, execution, self._keep_so_far):
             try:
                 with self._timeouts():
                     async with preparation:
                         await self._listen(execution, preparation)
-                outcome = await execution.outcome()
+                outcome = await self._exit(execution)
             except BaseException:  # a lost lease, or an internal error
                 execution.kill()
                 raise
+            finally:
+                self._deps.on_started()
         return replace(outcome, stderr_tail=self._redacted(outcome.stderr_tail))
+
+    def _is_leaving(self) -> bool:
+        return self.state in LEAVING
 
     async def _turn(self) -> Turn | None:
         """The agent's turn; nothing, if the run is stopped before the history is read."""
@@ -268,16 +294,29 @@ class Attempt:
             await self._writer.write(preparation)
 
     async def _listen(self, execution: Execution, preparation: Preparation) -> None:
-        """Store the process's output until it has exited."""
+        """Store the process's output until it has exited, or said that it is done."""
+        writer = self._writer
+        await self._read_output(execution, preparation)
+        if self.state not in DISCARDS_OUTPUT:
+            await writer.finish_reading()
+        if writer.has_ended:
+            await self._end_early()
+            if self.state is not State.EXITING:
+                await self._drain(execution)
+
+    async def _read_output(self, execution: Execution, preparation: Preparation) -> None:
         writer, limit = self._writer, self.agent.limits.output
         while data := await (
             self._read_or_pause(execution) if writer.may_pause_again else execution.read()
         ):
             if not preparation.is_over:
                 preparation.over()
+                self._deps.on_started()
             if self.state in DISCARDS_OUTPUT:
                 continue
             await writer.read(data)
+            if writer.has_ended:
+                break
             self._note_activity()
             self._output_bytes += len(data)
             if self._output_bytes > limit:
@@ -285,8 +324,42 @@ class Attempt:
                     message=f"The agent wrote more than {limit:,} bytes.", code="output_limit"
                 )
                 self._leave(Trigger.OUTPUT_LIMIT, Termination("error", error))
-        if self.state not in DISCARDS_OUTPUT:
-            await writer.finish_reading()
+
+    async def _end_early(self) -> None:
+        """The agent says that it is done: end the run, unless it waits or is being stopped."""
+        async with self._answer_lock:
+            if self.state is State.RUNNING and not self._has_ignored_answer():
+                assert self._execution is not None
+                self._move(Trigger.DONE)
+                so_far = self._redacted.so_far(self._execution.stderr_so_far)
+                await self._keep_stderr(self._stderr + so_far)
+                await self._writer.end(None, *self._last_events(_SUCCESS))
+                self.run_has_ended.set()
+
+    async def _exit(self, execution: Execution) -> Outcome:
+        """Wait until the process has exited; one whose run has ended has only so much time."""
+        if self.state is not State.EXITING:
+            return await execution.outcome()
+        seconds = self._deps.limits.exit_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                await self._drain(execution)
+        except TimeoutError:
+            log.warning(
+                "run %s (agent %s): had not exited %s s after it was done; ending its process",
+                self.run.id,
+                self.run.agent,
+                seconds,
+            )
+            return await execution.stop()
+        return await execution.outcome()
+
+    async def _drain(self, execution: Execution) -> None:
+        """Read what the agent writes after it has ended its output."""
+        late = self._writer.late
+        while data := await execution.read():
+            late += data
+            del late[:-STDERR_TAIL]
 
     async def _read_or_pause(self, execution: Execution) -> bytes:
         """The next output. A silent agent with an open request counts as waiting again.
@@ -327,6 +400,11 @@ class Attempt:
     async def _conclude(self, outcome: Outcome) -> None:
         """The process has exited: leave the run waiting, restart the agent, or end the run."""
         writer = self._writer
+        if self.state is State.EXITING:
+            self._check_exit(outcome)
+            await self._forget()  # nothing else would tell that the run was deleted meanwhile
+            self._move(Trigger.EXITED)
+            return
         has_failed = outcome.exit_code != 0 and self.state is not State.RELEASING
         must_end = has_failed or self.state in MUST_END
         if not must_end and writer.waiting:
@@ -338,6 +416,24 @@ class Attempt:
             self._move(Trigger.END)
             await writer.end(self._done(outcome), *self._last_events(outcome))
             self._move(Trigger.ENDED)
+
+    def _check_exit(self, outcome: Outcome) -> None:
+        run, problem = self.run, outcome.failure()
+        if problem is not None and not outcome.stopped:
+            log.warning(
+                "run %s (agent %s): had ended when this happened: %s",
+                run.id,
+                run.agent,
+                problem.message,
+            )
+        if self._writer.late:
+            command = logs_command(run, self._deps.data, self._deps.limits)
+            log.warning(
+                "run %s (agent %s): wrote more after it was done, which is kept with its stderr%s",
+                run.id,
+                run.agent,
+                f" ({command})" if command else "",
+            )
 
     def _has_ignored_answer(self) -> bool:
         assert self._execution is not None
@@ -354,12 +450,12 @@ class Attempt:
             return [Status(message=problem, kind="notice")] if problem else []
         events = self._writer.input_requests.closing_events(self._last_answers)
         if (raised := self._reported(outcome)) is not None:
-            self._log_failure(raised, outcome.stderr_tail)
+            self._log_failure(raised, outcome)
             problem = self.agent.lacks()
             return [*events, *([Status(message=problem, kind="notice")] if problem else [])]
         error = outcome.failure() if self._termination is None else self._termination.error
         if error is not None:
-            self._log_failure(error, outcome.stderr_tail)
+            self._log_failure(error, outcome)
             events.append(replace(self._explained(error), stderr_tail=outcome.shown_tail))
         return events
 
@@ -368,18 +464,17 @@ class Attempt:
         error, raised = self._writer.last_error, outcome.raised
         if error is None or self._termination is not None or outcome.exit_code != 1:
             return None
-        return error if raised is None or raised.code == error.code else None
+        return error if raised is None or error.message in raised.message else None
 
-    def _log_failure(self, error: Error, stderr: str) -> None:
+    def _log_failure(self, error: Error, outcome: Outcome) -> None:
         """Log it on one line, with the command that shows the rest."""
         run, message = self.run, on_one_line(error.message, WHY)
-        last = on_one_line(stderr.rstrip().rpartition("\n")[2], WHY)
-        if last:
+        is_about_stderr = outcome.raised is not None or error.stderr_tail is not None
+        if not is_about_stderr and (last := last_words(outcome.stderr_tail)):
             message += f" Last stderr: {last}"
-        command = f"mobox logs {run.id}"
-        if run.owner != OWNER:
-            command += f" --owner {shlex.quote(run.owner)}"
-        log.warning("run %s (agent %s) failed: %s (%s)", run.id, run.agent, message, command)
+        command = logs_command(run, self._deps.data, self._deps.limits)
+        shown = f"{message} ({command})" if command else message
+        log.warning("run %s (agent %s) failed: %s", run.id, run.agent, shown)
 
     def _explained(self, error: Error) -> Error:
         """The error, with the environment variables that the agent lacks: they may be the cause."""
@@ -388,13 +483,20 @@ class Attempt:
             return error
         return replace(error, message=f"{error.message} {problem[0].upper()}{problem[1:]}.")
 
-    async def _keep_stderr(self, outcome: Outcome) -> None:
-        self._stderr += outcome.stderr_tail
-        if self._stderr:
+    def _late_output(self) -> str:
+        late = self._writer.late.decode("utf-8", "backslashreplace")
+        return f"{AFTER_DONE}\n{self._redacted(late)}" if late else ""
+
+    async def _keep_stderr(self, text: str) -> None:
+        if text:
             try:
-                await asyncio.to_thread(self._deps.stderr.keep, self.run, self._stderr)
+                await asyncio.to_thread(self._deps.stderr.keep, self.run, text)
             except OSError as error:
                 log.warning("run %s: cannot store its stderr: %s", self.run.id, error)
+
+    def _keep_so_far(self, stderr: str) -> None:
+        """Store the stderr of a process that is running; called in a thread."""
+        self._deps.stderr.keep(self.run, self._stderr + self._redacted.so_far(stderr))
 
     async def _forget(self) -> None:
         """Delete the stderr of a deleted run."""
@@ -408,6 +510,23 @@ class Attempt:
                 self.run.id,
                 error,
             )
+
+
+def logs_command(run: Run, data: Path, settings: Settings) -> str | None:
+    """The command that shows the output of a run, for any shell and any current folder.
+
+    `None` if the chats are in memory. A password is not logged: it is in the variable.
+    """
+    url = settings.database_url
+    if url == MEMORY:
+        return None
+    words = ["mobox", "logs", run.id, "--data", shlex.quote(str(data.absolute()))]
+    if url:
+        shown = '"$DATABASE_URL"' if without_password(url) != url else shlex.quote(url)
+        words += ["--database-url", shown]
+    if run.owner != OWNER:
+        words.append(f"--owner={shlex.quote(run.owner)}")
+    return " ".join(words)
 
 
 def _launch_error(error: OSError) -> Error:

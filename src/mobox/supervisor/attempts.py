@@ -12,7 +12,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mobox.errors import TooManyRuns
 from mobox.events.turn import Answer
@@ -113,6 +113,15 @@ class Attempts:
         """Return when they have ended."""
         if attempts:
             await asyncio.wait([self._registered[attempt].task for attempt in attempts])
+
+    async def wait_for_end(self, attempt: Attempt) -> None:
+        """Return when its run has ended or is not executed here; its process may still exit."""
+        ended = asyncio.create_task(attempt.run_has_ended.wait())
+        try:
+            either: list[asyncio.Task[Any]] = [ended, self._registered[attempt].task]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ended.cancel()
 
     async def _execute(self, attempt: Attempt, before: Collection[asyncio.Task[None]]) -> None:
         try:

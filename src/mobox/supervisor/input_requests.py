@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from mobox.errors import DecisionNotAllowed, InvalidRequest
@@ -17,8 +18,10 @@ from mobox.events import (
     Paused,
     StreamEvent,
     ToolResult,
+    ToolUseEnd,
+    ToolUseStart,
 )
-from mobox.events.turn import Answer, allowed_decisions, with_reason
+from mobox.events.turn import Answer, AnswerScope, allowed_decisions, with_reason
 from mobox.storage.log import Log, RunId, pages
 
 _RELEVANT = {
@@ -26,6 +29,8 @@ _RELEVANT = {
     EventType.INPUT_RESPONSE,
     EventType.PAUSED,
     EventType.TOOL_RESULT,
+    EventType.TOOL_USE_START,
+    EventType.TOOL_USE_END,
 }
 
 
@@ -34,6 +39,16 @@ class Reply(NamedTuple):
 
     event: InputResponse
     answer: Answer
+    scope: AnswerScope = "once"
+
+
+class ToolCall(NamedTuple):
+    """A call without a result."""
+
+    name: str
+    input: JSON
+    is_valid: bool = True
+    """Whether the input is JSON."""
 
 
 class InputRequests:
@@ -48,6 +63,9 @@ class InputRequests:
         self._has_paused = False  # since the round started: the next request starts another
         self._open: dict[str, InputRequest] = {}
         self._answers: dict[str, Answer] = {}
+        self._calls: dict[str, ToolCall] = {}
+        self.automatic = 0
+        """How many automatic answers there were since the last one of a person."""
 
     def see_all(self, events: Iterable[StreamEvent]) -> None:
         """Take the next events of the log."""
@@ -64,6 +82,11 @@ class InputRequests:
                 self._offered = event.resume if event.resume is not None else self._offered
             case InputResponse(id=str(name)):
                 self._close(name, event)
+                self.automatic = self.automatic + 1 if event.automatic else 0
+            case ToolUseStart(id=str(name)):
+                self._calls[name] = ToolCall(event.name, event.input)
+            case ToolUseEnd(id=str(name)) if name in self._calls:
+                self._calls[name] = _complete(self._calls[name], event)
             case ToolResult(id=str(name), partial=False):
                 self._forget_call(name)
             case Paused(request_ids=names, resume=resume):
@@ -97,6 +120,7 @@ class InputRequests:
         self._answers[name] = _plain(request, answer)
 
     def _forget_call(self, call: str) -> None:
+        self._calls.pop(call, None)
         self._open = {n: each for n, each in self._open.items() if each.tool_call_id != call}
 
     @property
@@ -115,6 +139,19 @@ class InputRequests:
         """The unanswered requests that the run waits for."""
         return tuple(self._open[name] for name in self._waited_for if name in self._open)
 
+    @property
+    def waited_for(self) -> tuple[InputRequest, ...]:
+        """As `pending`; all open ones, if the agent does not say for which it has paused."""
+        return self.pending if self._waited_for else tuple(self._open.values())
+
+    def open_request(self, name: str) -> InputRequest:
+        """The unanswered request of that id."""
+        return self._open[name]
+
+    def call_of(self, request: InputRequest) -> ToolCall | None:
+        """The call that a request is about, if it has no result yet."""
+        return self._calls.get(request.tool_call_id or "")
+
     def match(self, answers: Iterable[Answer]) -> list[Reply]:
         """The answers to open requests: clients repeat old ones, and those to other calls."""
         replies: dict[str, Reply] = {}
@@ -126,9 +163,10 @@ class InputRequests:
 
     def _reply(self, name: str, answer: Answer) -> Reply:
         request = self._open[name]
-        sent = _plain(request, replace(answer, request_id=name, tool_call_id=request.tool_call_id))
+        names = {"request_id": name, "tool_call_id": request.tool_call_id}
+        sent = _plain(request, replace(answer, **names, scope=UNSET))
         event = InputResponse(id=name, decision=sent.decision, value=sent.value, reason=sent.reason)
-        return Reply(event, sent)
+        return Reply(event, sent, answer.scope or "once")
 
     def check(self, replies: Iterable[Reply]) -> None:
         """Raise for an answer that its request does not allow."""
@@ -150,6 +188,8 @@ class InputRequests:
 
     def events_of(self, replies: Sequence[Reply]) -> list[StreamEvent]:
         """The events of replies; with PAUSED while other requests are unanswered."""
+        if not replies:
+            return []
         answered = {reply.event.id for reply in replies}
         left = tuple(n for n in self._waited_for if n in self._open and n not in answered)
         events: list[StreamEvent] = [reply.event for reply in replies]
@@ -168,12 +208,17 @@ class InputRequests:
         return [*(reply.event for reply in replies), *cancelled, *results]
 
     def _result(self, reply: Reply) -> ToolResult | None:
-        event, answer = reply
-        if self._open[event.id or ""].kind != "tool" or answer.decision == "cancelled":
+        answer = reply.answer
+        if self._open[reply.event.id or ""].kind != "tool" or answer.decision == "cancelled":
             return None
         status: Outcome = "ok" if answer.decision == "answered" else "error"
         output = answer.reason if answer.value is None else answer.value
         return ToolResult(id=answer.tool_call_id, output=output, status=status)
+
+
+def _complete(call: ToolCall, end: ToolUseEnd) -> ToolCall:
+    given = call.input if end.input is None else end.input
+    return ToolCall(call.name, given, end.invalid is None)
 
 
 def _plain(request: InputRequest | None, answer: Answer) -> Answer:

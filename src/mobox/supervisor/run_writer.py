@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
-from mobox.capture.jsonlines import END
+from mobox.capture.jsonlines import END, Item
 from mobox.capture.pipeline import Recorder
-from mobox.errors import RunActive, StorageError
+from mobox.errors import NotWaiting, RunActive, StorageError
 from mobox.events import (
     Done,
     Error,
@@ -26,10 +26,13 @@ from mobox.events import (
     StreamEvent,
     ToolUseStart,
 )
-from mobox.events.turn import Frontend
+from mobox.events.turn import Answer, Frontend
 from mobox.events.waiting import LETS_WAIT
 from mobox.storage.log import Log, RawLine, Run, pages
-from mobox.supervisor.input_requests import InputRequests
+from mobox.storage.permissions import Permission
+from mobox.storage.retry import retry_while_unavailable
+from mobox.supervisor.input_requests import InputRequests, Reply
+from mobox.supervisor.permissions import automatic_replies, create_permissions
 
 log = logging.getLogger("mobox.supervisor")
 
@@ -58,11 +61,18 @@ class RunWriter:
     """
 
     def __init__(
-        self, log: Log, run: Run, on_pause: Callable[[bool], object] = lambda waits: None
+        self,
+        log: Log,
+        run: Run,
+        on_pause: Callable[[bool], object] = lambda waits: None,
+        may_answer: Callable[[], bool] = lambda: False,
+        on_automatic: Callable[[Reply], object] = lambda reply: None,
     ) -> None:
         """`on_pause` is called with true when the log pauses, with false when it continues.
 
         That is before the event is stored: when a reader has it, everyone else knows.
+        `may_answer` tells whether requests that a permission covers are answered automatically:
+        not while the agent is being ended. `on_automatic` is called when such an answer is stored.
         """
         self.input_requests = InputRequests()
         """The input requests of all attempts of this run."""
@@ -70,9 +80,16 @@ class RunWriter:
         """True between storing an answer and the agent's next output."""
         self.last_error: Error | None = None
         """The error that the agent reported with its last line."""
+        self.has_ended = False
+        """Whether the agent has ended its output by a line: `done` or `exit`."""
+        self.late = bytearray()
+        """What it wrote after that, in the reads until then."""
+        self._until_end = False
         self._log = log
         self._run = run
         self._on_pause = on_pause
+        self._may_answer = may_answer
+        self._on_automatic = on_automatic
         self._was_waiting = False  # as `on_pause` was last called
         self._recorder = Recorder(run.framework, self._revise, begin=False)
         self._clock = Clock()
@@ -121,8 +138,12 @@ class RunWriter:
         async with self._append_lock:
             await self._store(self._recorder.lifecycle.pause_again(at_end=True))
 
-    def listen(self) -> None:
-        """Start parsing another process; the ids that its parser makes up get a new prefix."""
+    def listen(self, *, until_end: bool = False) -> None:
+        """Start parsing another process; the ids that its parser makes up get a new prefix.
+
+        `until_end`: its output ends with the line that says so, not only when the process exits.
+        """
+        self._until_end, self.has_ended, self.late = until_end, False, bytearray()
         self._processes += 1
         attempt, process = self._run.leg, self._processes
         first = f"{attempt}." if attempt > 1 else ""
@@ -132,16 +153,44 @@ class RunWriter:
         """Append the server's own events."""
         async with self._append_lock:
             stored = await self._store(self._recorder.lifecycle.feed_all(events))
-            replies = {event.id for event in events if isinstance(event, InputResponse)}
-            self._answered |= replies
-            self.has_unread_answer = self.has_unread_answer or bool(replies)
+            self._note_answers(event for event in events if isinstance(event, InputResponse))
             return stored
+
+    async def answer(self, answers: Iterable[Answer]) -> tuple[list[Reply], list[LogEntry]]:
+        """Append a person's answers, and store the permissions that they create.
+
+        `NotWaiting` if none of them answers an open request.
+        """
+        async with self._append_lock:
+            requests, run = self.input_requests, self._run
+            replies = requests.match(answers)
+            if not replies:
+                raise NotWaiting(run.id)
+            requests.check(replies)
+            known = await self._granted() if any(r.scope != "once" for r in replies) else ()
+            now = self._clock.now()
+            replies, created = create_permissions(requests, replies, run, known, now)
+            events = self._recorder.lifecycle.feed_all(requests.events_of(replies))
+            stored = await self._store(events, permissions=created)
+            self._note_answers(reply.event for reply in replies)
+            return replies, stored
+
+    def _note_answers(self, answers: Iterable[InputResponse]) -> None:
+        names = {answer.id for answer in answers}
+        self._answered |= names
+        self.has_unread_answer = self.has_unread_answer or bool(names)
+
+    async def _granted(self) -> list[Permission]:
+        return await retry_while_unavailable(self._log.granted, self._run.id)
 
     async def read(self, data: bytes) -> None:
         """Parse an agent's output and append its events, with the raw lines."""
         async with self._append_lock:
             for piece in _pieces(data):
-                await self._parse(piece)
+                if self.has_ended:
+                    self.late += piece
+                else:
+                    await self._parse(piece)
 
     async def finish_reading(self) -> None:
         """Append what the end of an agent's output completes."""
@@ -165,14 +214,21 @@ class RunWriter:
         events: Events = []
         lines = []
         last: Events = []
-        for item, repaired in self._recorder.parse(data):
+        for item, repaired in self._lines_of(data):
             first, last = len(events), repaired or last
             events += repaired
-            line = item if isinstance(item, bytes) else msgspec.json.encode(item.raw)
-            lines.append(RawLine(line, first, len(events)))
+            lines.append(RawLine(_bytes_of(item), first, len(events)))
         if last:
             self.last_error = _error_in(last)
         await self._store(events, lines)
+
+    def _lines_of(self, data: bytes) -> list[tuple[Item, Events]]:
+        if not self._until_end:
+            return self._recorder.parse(data)
+        parsed, late = self._recorder.parse_until_end(data)
+        self.has_ended = self.has_ended or self._recorder.has_ended
+        self.late += b"".join(_bytes_of(item) + b"\n" for item in late)
+        return parsed
 
     def set_frontend(self, frontend: Frontend | None) -> None:
         """The page sent this: calls of the tools that it declares are marked as run by it."""
@@ -209,7 +265,37 @@ class RunWriter:
         )
         return since
 
-    async def _store(self, events: Events, lines: Sequence[RawLine] = ()) -> list[LogEntry]:
+    async def _store(
+        self,
+        events: Events,
+        lines: Sequence[RawLine] = (),
+        permissions: Sequence[Permission] = (),
+    ) -> list[LogEntry]:
+        self.input_requests.see_all(events)
+        automatic = await self._automatic(permissions) if self._pauses(events) else []
+        more = self._recorder.lifecycle.feed_all(self.input_requests.events_of(automatic))
+        self.input_requests.see_all(more)
+        stored = await self._append(events + more, lines, permissions)
+        self._note_answers(reply.event for reply in automatic)
+        for reply in automatic:
+            self._on_automatic(reply)
+        return stored
+
+    def _pauses(self, events: Events) -> bool:
+        is_paused = self.waiting and any(isinstance(event, Paused) for event in events)
+        return is_paused and self._may_answer()
+
+    async def _automatic(self, created: Sequence[Permission]) -> list[Reply]:
+        try:
+            granted = await self._granted()
+        except StorageError:  # forget the events that are not stored
+            await self.catch_up()
+            raise
+        return automatic_replies(self.input_requests, self._run, [*granted, *created])
+
+    async def _append(
+        self, events: Events, lines: Sequence[RawLine], permissions: Sequence[Permission]
+    ) -> list[LogEntry]:
         if (waiting := self.waiting) is not self._was_waiting:
             self._was_waiting = waiting
             self._on_pause(waiting)
@@ -217,12 +303,16 @@ class RunWriter:
             return []
         run = self._run
         try:
-            stored = await self._log.append(run.id, run.epoch, events, self._clock.now(), lines)
+            return await self._log.append(
+                run.id, run.epoch, events, self._clock.now(), lines, permissions
+            )
         except (RunActive, StorageError):  # forget the events that were not stored
             await self.catch_up()
             raise
-        self.input_requests.see_all(events)
-        return stored
+
+
+def _bytes_of(item: Item) -> bytes:
+    return item if isinstance(item, bytes) else msgspec.json.encode(item.raw)
 
 
 def _error_in(events: Events) -> Error | None:

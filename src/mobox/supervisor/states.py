@@ -14,7 +14,9 @@ Rule 3: no state in LEAVING leads back to one that is not. OVER has no exits.
 Rule 4: questions about an attempt (does it accept an answer? does it use a slot?) are sets of
         states.
 
-The usual life is STARTING → RUNNING → ENDING → OVER. Where it differs:
+The usual life of a process is STARTING → RUNNING → EXITING → OVER: it says `done`, its run ends,
+and then it exits. One that exits without saying so, and a function, go through ENDING instead.
+Where it differs:
 
 A pause. PAUSED is reported when it is parsed, before it is stored: a client that reads it in the
 log may answer at once, and a new run may need the slot. ANSWERING lasts while an answer is stored
@@ -58,6 +60,8 @@ class State(StrEnum):
     """As STOPPING, but the rest of the output is discarded."""
     RELEASING = "releasing"
     """The process is being ended and its output discarded; the run stays `waiting`."""
+    EXITING = "exiting"
+    """The agent said that it is done: the end of the run is stored at once, while it exits."""
     ENDING = "ending"
     """The process has exited, and the end of the run is being stored."""
     OVER = "over"
@@ -87,6 +91,10 @@ class Trigger(StrEnum):
     """The process has exited without reading an answer."""
     LEFT_WAITING = "left waiting"
     """The process has exited, and the run waits for an answer."""
+    DONE = "done"
+    """The agent has ended its output, and nothing waits for it: the run ends."""
+    EXITED = "exited"
+    """The process of a run that has ended has exited, too."""
     END = "end"
     """The process has exited, and so the run ends."""
     ENDED = "ended"
@@ -106,6 +114,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = {
         Trigger.ANSWER: State.ANSWERING,  # of a request that has not paused the run yet
         Trigger.STOP: State.STOPPING,
         Trigger.OUTPUT_LIMIT: State.DRAINING,
+        Trigger.DONE: State.EXITING,
         Trigger.RESTART: State.STARTING,
         Trigger.END: State.ENDING,
         Trigger.LOST: State.OVER,
@@ -155,6 +164,12 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = {
         Trigger.END: State.ENDING,  # that output resumed the run
         Trigger.LOST: State.OVER,
     },
+    State.EXITING: {
+        Trigger.RESUMED: State.EXITING,  # the end closes open requests
+        Trigger.STOP: State.EXITING,
+        Trigger.EXITED: State.OVER,
+        Trigger.LOST: State.OVER,
+    },
     State.ENDING: {
         Trigger.RESUMED: State.ENDING,  # the end closes open requests
         Trigger.STOP: State.ENDING,
@@ -178,7 +193,14 @@ MUST_END: Final = frozenset({State.STOPPING, State.DRAINING})
 DISCARDS_OUTPUT: Final = frozenset({State.DRAINING, State.RELEASING})
 """The rest of the process's output is read, and not stored."""
 LEAVING: Final = frozenset(
-    {State.STOPPING, State.DRAINING, State.RELEASING, State.ENDING, State.OVER}
+    {
+        State.STOPPING,
+        State.DRAINING,
+        State.RELEASING,
+        State.EXITING,
+        State.ENDING,
+        State.OVER,
+    }
 )
 """Its process is being ended, or has ended: it uses no slot, and its chat is free soon."""
 

@@ -2,5 +2,6 @@
 
 from frameworks.adapters.claude import CLAUDE
 from frameworks.adapters.langchain import DEEPAGENTS, LANGGRAPH
+from frameworks.adapters.openai_agents import OPENAI_AGENTS
 
-ADAPTERS = (LANGGRAPH, DEEPAGENTS, CLAUDE)
+ADAPTERS = (LANGGRAPH, DEEPAGENTS, CLAUDE, OPENAI_AGENTS)

@@ -41,6 +41,7 @@ async function open() {
       onNew={() => {}}
       onOpenChats={() => {}}
       onRename={() => {}}
+      onPermissions={() => {}}
       onDelete={() => {}}
     />,
   );

@@ -31,12 +31,13 @@ interface ChatProps {
   onNew: () => void;
   onOpenChats: () => void;
   onRename: (chat: NamedChat) => void;
+  onPermissions: (chat: NamedChat) => void;
   onDelete: (chat: NamedChat) => void;
 }
 
 /** One chat: header, messages and composer. */
 export function Chat(props: ChatProps) {
-  const { id, isNew, onStarted, onNew, onOpenChats, onRename, onDelete } = props;
+  const { id, isNew, onStarted, onNew, onOpenChats, onRename, onPermissions, onDelete } = props;
   const { conversation, state, messages } = useConversation(id, isNew, onStarted);
   const choice = useAgentChoice(state.agent);
   const [editing, setEditing] = useState<string>();
@@ -63,6 +64,7 @@ export function Chat(props: ChatProps) {
           choice={choice}
           whole={() => wholeOf(id, title, conversation.chat.messages)}
           onRename={() => onRename({ id, title })}
+          onPermissions={() => onPermissions({ id, title })}
           onDelete={() => onDelete({ id, title })}
           onOpenChats={onOpenChats}
         />

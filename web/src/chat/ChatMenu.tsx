@@ -1,4 +1,12 @@
-import { ClipboardCopy, Ellipsis, FileJson, FileText, Pencil, Trash2 } from "lucide-react";
+import {
+  ClipboardCopy,
+  Ellipsis,
+  FileJson,
+  FileText,
+  Pencil,
+  ShieldCheck,
+  Trash2,
+} from "lucide-react";
 import { copyChat, saveJson, saveMarkdown, type Whole } from "@/chat/exporting";
 import { strings } from "@/strings";
 import { IconButton } from "@/ui/Button";
@@ -7,13 +15,14 @@ import { Menu, MenuItem, MenuLine } from "@/ui/Menu";
 interface ChatMenuProps {
   whole: () => Promise<Whole>;
   onRename: () => void;
+  onPermissions: () => void;
   onDelete: () => void;
   /** Shows the result of an action. */
   onStatus: (words: string) => void;
 }
 
-/** Rename, copy, export and delete. */
-export function ChatMenu({ whole, onRename, onDelete, onStatus }: ChatMenuProps) {
+/** Rename, permissions, copy, export and delete. */
+export function ChatMenu({ whole, onRename, onPermissions, onDelete, onStatus }: ChatMenuProps) {
   const withAll = (use: (chat: Whole) => unknown) => () => {
     whole()
       .then(use)
@@ -31,6 +40,9 @@ export function ChatMenu({ whole, onRename, onDelete, onStatus }: ChatMenuProps)
     >
       <MenuItem icon={<Pencil aria-hidden />} onSelect={onRename}>
         {strings.chat.rename}
+      </MenuItem>
+      <MenuItem icon={<ShieldCheck aria-hidden />} onSelect={onPermissions}>
+        {strings.chat.permissions}
       </MenuItem>
       <MenuItem icon={<ClipboardCopy aria-hidden />} onSelect={withAll(copy)}>
         {strings.chat.copyAll}

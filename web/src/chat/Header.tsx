@@ -13,6 +13,7 @@ interface HeaderProps {
   choice: AgentChoice;
   whole: () => Promise<Whole>;
   onRename: () => void;
+  onPermissions: () => void;
   onDelete: () => void;
   onOpenChats: () => void;
 }
@@ -33,6 +34,7 @@ export function Header(props: HeaderProps) {
         <ChatMenu
           whole={props.whole}
           onRename={props.onRename}
+          onPermissions={props.onPermissions}
           onDelete={props.onDelete}
           onStatus={showStatus}
         />

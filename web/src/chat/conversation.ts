@@ -125,15 +125,15 @@ export class Conversation {
   };
 
   /**
-   * Answers an approval request. Sent at once: the SDK supports only approve and deny, and would hold
-   * them back while other requests are open.
+   * Answers an approval request. Sent at once: the SDK supports only approve and deny, for this call,
+   * and would hold them back while other requests are open.
    */
   decide = async (approvalId: string, reply: Reply): Promise<void> => {
-    const { decision, reason } = reply;
+    const { decision, reason, scope } = reply;
     const requesting = this.chat.messages.findLast((each) =>
       approvalsIn(each).includes(approvalId),
     );
-    const isPlain = decision === "approved" || decision === "denied";
+    const isPlain = (decision === "approved" || decision === "denied") && scope === undefined;
     if (!requesting || approvalsIn(requesting).length > 1 || !isPlain)
       return this.#answer({ requestId: approvalId, ...reply });
     const approved = decision === "approved";

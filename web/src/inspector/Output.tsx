@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { type AttemptStderr, getStderr } from "@/api";
+import { type AttemptStderr, getStderr, Refused } from "@/api";
 import { visible } from "@/content/Json";
 import type { Entry, Line } from "@/inspector/entries";
 import { useEnd } from "@/inspector/useEnd";
@@ -99,7 +99,7 @@ function Text({ text }: { text: string }) {
   );
 }
 
-/** The agent's stderr, loaded when it is shown, and again when the run has ended. */
+/** The agent's stderr: loaded every second while the run is going on, and when it has ended. */
 export function Stderr({ runId, over }: { runId: string; over: boolean }) {
   const attempts = useStderr(runId, over);
   return (
@@ -112,6 +112,7 @@ export function Stderr({ runId, over }: { runId: string; over: boolean }) {
       >
         {attempts === undefined && <Nothing>{words.loading}</Nothing>}
         {attempts === "failed" && <Nothing>{words.stderrFailed}</Nothing>}
+        {attempts === "forbidden" && <Nothing>{words.stderrForbidden}</Nothing>}
         {Array.isArray(attempts) && attempts.length === 0 && (
           <Nothing>{over ? words.noStderr : words.noStderrYet}</Nothing>
         )}
@@ -133,16 +134,28 @@ export function Stderr({ runId, over }: { runId: string; over: boolean }) {
   );
 }
 
-function useStderr(runId: string, over: boolean): AttemptStderr[] | "failed" | undefined {
-  const [attempts, setAttempts] = useState<AttemptStderr[] | "failed">();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: reload when the run has ended
+type Loaded = AttemptStderr[] | "failed" | "forbidden";
+
+/** Milliseconds between two requests for the stderr of a run that is going on. */
+const INTERVAL = 1000;
+
+function useStderr(runId: string, over: boolean): Loaded | undefined {
+  const [attempts, setAttempts] = useState<Loaded>();
   useEffect(() => {
     let wanted = true;
-    getStderr(runId)
-      .then((attempts) => wanted && setAttempts(attempts))
-      .catch(() => wanted && setAttempts("failed"));
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const load = async () => {
+      const found = await getStderr(runId).catch((problem: unknown) =>
+        problem instanceof Refused && problem.status === 403 ? "forbidden" : "failed",
+      );
+      if (!wanted) return;
+      setAttempts(found);
+      if (!over && found !== "forbidden") timer = setTimeout(load, INTERVAL);
+    };
+    void load();
     return () => {
       wanted = false;
+      clearTimeout(timer);
     };
   }, [runId, over]);
   return attempts;

@@ -18,6 +18,7 @@ export function Approval({ block, onDecide }: { block: ToolBlock; onDecide?: Dec
       <Choice
         allowed={decision?.allowed}
         input={input}
+        isCall
         onDecide={(reply) => onDecide?.(decision?.id ?? "", reply)}
       >
         {input !== undefined && <Json exact value={input} label={words.parameters} />}

@@ -1,4 +1,13 @@
-import { Check, type LucideIcon, MessageSquareReply, Pencil, X } from "lucide-react";
+import {
+  Check,
+  ChevronDown,
+  Equal,
+  type LucideIcon,
+  MessageSquareReply,
+  Pencil,
+  Wrench,
+  X,
+} from "lucide-react";
 import { type ComponentProps, type ReactNode, useState } from "react";
 import { type Allowed, allowedOf, type Reply } from "@/parts/allowed";
 import { Editing } from "@/parts/Editing";
@@ -7,6 +16,7 @@ import { focus, Written } from "@/parts/Written";
 import { useSending } from "@/state/useSending";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
+import { Menu, MenuItem } from "@/ui/Menu";
 
 const words = strings.parts;
 
@@ -15,6 +25,8 @@ interface ChoiceProps {
   allowed?: readonly Allowed[];
   /** The input of the tool call, if there is one. */
   input?: unknown;
+  /** It is about a tool call, which can be allowed for the whole chat. */
+  isCall?: boolean;
   onDecide: (reply: Reply) => unknown;
   /** The subject of the decision; replaced by the editor while editing. */
   children?: ReactNode;
@@ -42,7 +54,13 @@ const CONTROLS: Record<Allowed, Control[]> = {
 };
 
 /** One control per decision: Approve and Deny are sent on click, the others open a form. */
-export function Choice({ allowed = allowedOf(undefined), input, onDecide, children }: ChoiceProps) {
+export function Choice({
+  allowed = allowedOf(undefined),
+  input,
+  isCall = false,
+  onDecide,
+  children,
+}: ChoiceProps) {
   const [opened, open] = useState<Opened>();
   const [closed, setClosed] = useState<Opened>();
   const { busy, problem, send } = useSending();
@@ -82,11 +100,35 @@ export function Choice({ allowed = allowedOf(undefined), input, onDecide, childr
                     {label}
                   </Button>
                 ))}
+                {word === "approve" && isCall && <ForChat busy={busy} onDecide={decide} />}
               </span>
             ))}
         </Row>
       )}
     </>
+  );
+}
+
+/** Approves the call, and later ones in this chat. */
+function ForChat({ busy, onDecide }: { busy: boolean; onDecide: (reply: Reply) => void }) {
+  const allow = (scope: Reply["scope"]) => () => onDecide({ decision: "approved", scope });
+  return (
+    <Menu
+      align="start"
+      trigger={
+        <Button disabled={busy}>
+          {words.allowForChat}
+          <ChevronDown aria-hidden className="size-4" />
+        </Button>
+      }
+    >
+      <MenuItem icon={<Wrench aria-hidden />} onSelect={allow("chat")}>
+        {words.allowTool}
+      </MenuItem>
+      <MenuItem icon={<Equal aria-hidden />} onSelect={allow("chat_input")}>
+        {words.allowInput}
+      </MenuItem>
+    </Menu>
   );
 }
 

@@ -61,9 +61,9 @@ const field = (name: string) => screen.getByLabelText(name) as HTMLTextAreaEleme
 test.each([
   [
     ["approve", "reject"],
-    ["Approve", "Deny", "Deny with a reason…"],
+    ["Approve", "Allow for this chat", "Deny", "Deny with a reason…"],
   ],
-  [ALL, ["Approve", "Edit…", "Respond…", "Deny", "Deny with a reason…"]],
+  [ALL, ["Approve", "Allow for this chat", "Edit…", "Respond…", "Deny", "Deny with a reason…"]],
   [["edit"], ["Edit…"]],
   [["respond"], ["Respond…"]],
 ] as const)("%j is what is offered", (allowed, buttons) => {
@@ -86,6 +86,25 @@ test.each([
   expect(onDecide.mock.calls).toEqual([["approval_1", { decision }]]);
   expect(button("Approve").disabled).toBe(true);
   expect(screen.getByRole("status").textContent).toBe("Sending…");
+});
+
+test.each([
+  ["This tool, with any input", "chat"],
+  ["This tool, with this input only", "chat_input"],
+])("%s is chosen from a menu, by keyboard alone", async (name, scope) => {
+  const onDecide = renderApproval(["approve", "reject"]);
+  button("Allow for this chat").focus();
+  await userEvent.keyboard("{Enter}");
+  const item = await screen.findByRole("menuitem", { name });
+  while (document.activeElement !== item) await userEvent.keyboard("{ArrowDown}");
+  expect(onDecide).not.toHaveBeenCalled();
+  await userEvent.keyboard("{Enter}");
+  expect(onDecide.mock.calls).toEqual([["approval_1", { decision: "approved", scope }]]);
+});
+
+test("only a call can be allowed for the chat", () => {
+  render(<Question block={request({ about: "approval" })} />);
+  expect(screen.queryByRole("button", { name: "Allow for this chat" })).toBeNull();
 });
 
 test("nothing has the focus that Enter would decide by", () => {

@@ -53,6 +53,8 @@ export interface Answered {
   decision: string;
   value?: unknown;
   reason?: string;
+  /** Nobody was asked: the call was allowed for this chat before. */
+  automatic?: boolean;
 }
 
 export interface ToolBlock extends Made {

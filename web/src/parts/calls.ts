@@ -81,10 +81,14 @@ function decisionOf(received: unknown, request: Part | undefined): Verdict | und
   };
 }
 
-function verdictOf({ approved, reason }: Fields): Answered | undefined {
+function verdictOf({ approved, reason, isAutomatic }: Fields): Answered | undefined {
   if (typeof approved !== "boolean") return undefined;
   const why = textOf(reason);
-  return { decision: approved ? "approved" : "denied", ...(why && { reason: why }) };
+  return {
+    decision: approved ? "approved" : "denied",
+    ...(why && { reason: why }),
+    ...(isAutomatic === true && { automatic: true }),
+  };
 }
 
 /** The answer to a request. The text of a decision is its reason, not an answer. */
@@ -92,7 +96,8 @@ export function answerOf(received: Fields): Answered {
   const { value } = received;
   const decision = textOf(received.decision) ?? "answered";
   const reason = textOf(received.reason) ?? (DECISIONS.has(decision) ? textOf(value) : undefined);
-  return reason === undefined ? { decision, value } : { decision, reason };
+  const how = received.automatic === true ? { automatic: true } : {};
+  return reason === undefined ? { decision, value, ...how } : { decision, reason, ...how };
 }
 
 const DECISIONS: ReadonlySet<string> = new Set(["approved", "denied"]);

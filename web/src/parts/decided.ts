@@ -12,5 +12,5 @@ const OUTCOMES: Record<string, (reason?: string) => string> = {
 };
 
 /** The outcome of a request without an answer. */
-export const outcomeOf = ({ decision, reason }: Answered): string | undefined =>
-  OUTCOMES[decision]?.(reason);
+export const outcomeOf = ({ decision, reason, automatic }: Answered): string | undefined =>
+  automatic ? words.allowedForChat : OUTCOMES[decision]?.(reason);

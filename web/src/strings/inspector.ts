@@ -92,9 +92,10 @@ export const inspector = {
   stdoutLine: "Raw stdout, line by line.",
   noStdout: "No stdout was kept for this run.",
   noStdoutYet: "No output yet.",
-  stderrLine: "Last 64 KB of stderr, secrets removed. Available when the agent exits.",
+  stderrLine: "Last 64 KB of stderr, secrets removed.",
   noStderr: "The agent wrote nothing to stderr.",
-  noStderrYet: "The agent is still running. stderr is available when it exits.",
+  noStderrYet: "The agent has written nothing to stderr yet.",
   stderrFailed: "Couldn't load stderr.",
+  stderrForbidden: "Only operators can read stderr on this server.",
   attempt: (number: number) => `Attempt ${number}`,
 };

@@ -1,4 +1,4 @@
-"""The kind of a failure: one table from SDKs' exceptions and providers' errors to a few codes.
+"""What an exception says: the code of a failure, its message, and when to try again.
 
 ========================= ==================================================================
 code                      meaning
@@ -11,132 +11,34 @@ content_filter            the provider refused the content
 budget                    no credit or quota is left
 network                   the provider could not be reached, or the connection broke
 timeout                   it took too long
+memory_limit              the agent may not use more memory
+disk_limit                the agent may not use more of the disk
 ========================= ==================================================================
 
 Rule 1: no SDK is imported: exceptions are known by the names of their classes, by their status and
         by the provider's own words in them.
-Rule 2: an exception that none of this describes is no failure of a provider: `None`.
+Rule 2: an exception that failure_codes.py does not describe has no code: `None`.
 Rule 3: an SDK may wrap an exception: the first in the chain of causes that is known counts.
 """
 
 from __future__ import annotations
 
-import re
+import errno
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from .failure_codes import RETRYABLE, failure_code, retry_delay
 from .redaction import without_secrets
 
-__all__ = ["RETRYABLE", "SENTENCES", "Failure", "StreamCut", "code_of", "failure_of"]
+__all__ = ["MOST_MESSAGE", "Failure", "StreamCut", "code_of", "failure_of"]
 
-RETRYABLE = frozenset({"rate_limited", "overloaded", "network", "timeout"})
-"""Failures that another try may not have."""
-
-SENTENCES = {
-    "rate_limited": "The model's provider received too many requests.",
-    "overloaded": "The model's provider is overloaded.",
-    "auth": "The model's provider did not accept the credentials.",
-    "context_length": "The conversation is too long for the model.",
-    "content_filter": "The model's provider refused the content.",
-    "budget": "No credit is left at the model's provider.",
-    "network": "The connection to the model's provider failed.",
-    "timeout": "The model's provider took too long.",
-}
-"""What a reader is told who may not see the provider's own words."""
-
-WORDS = {
-    **dict.fromkeys(("rate_limit_error", "rate_limit_exceeded", "requests"), "rate_limited"),
-    **dict.fromkeys(("tokens", "resource_exhausted", "too_many_requests"), "rate_limited"),
-    **dict.fromkeys(("overloaded_error", "api_error", "server_error"), "overloaded"),
-    **dict.fromkeys(("internal_server_error", "internal", "unavailable"), "overloaded"),
-    **dict.fromkeys(("service_unavailable", "engine_overloaded"), "overloaded"),
-    **dict.fromkeys(("authentication_error", "permission_error", "invalid_api_key"), "auth"),
-    **dict.fromkeys(("unauthenticated", "permission_denied", "api_key_invalid"), "auth"),
-    **dict.fromkeys(("context_length_exceeded", "request_too_large"), "context_length"),
-    **dict.fromkeys(("string_above_max_length", "model_context_window_exceeded"), "context_length"),
-    **dict.fromkeys(("content_filter", "content_policy_violation"), "content_filter"),
-    **dict.fromkeys(
-        ("insufficient_quota", "billing_error", "billing_hard_limit_reached"), "budget"
-    ),
-    **dict.fromkeys(("timeout_error", "deadline_exceeded", "timeout"), "timeout"),
-}
-"""The providers' own names, in their types, codes and statuses, in lower case."""
-
-PHRASES = (
-    (
-        re.compile(
-            r"prompt is too long|context[ _](length|window)|maximum (context|number of tokens)"
-            r"|input token count|too many (input )?tokens|input is too long",
-            re.IGNORECASE,
-        ),
-        "context_length",
-    ),
-    (re.compile(r"credit balance", re.IGNORECASE), "budget"),
-    (
-        re.compile(r"content (management )?policy|safety system|content filter", re.IGNORECASE),
-        "content_filter",
-    ),
-    (
-        re.compile(
-            r"could not resolve authentication|api_key client option must be set"
-            r"|missing key inputs|missing credentials|api key not valid",
-            re.IGNORECASE,
-        ),
-        "auth",
-    ),
-)
-"""Messages of requests that were refused for a reason that has no name of its own."""
-
-CLASSES = {
-    "RateLimitError": "rate_limited",
-    "OverloadedError": "overloaded",
-    "ServiceUnavailableError": "overloaded",
-    "InternalServerError": "overloaded",
-    "AuthenticationError": "auth",
-    "PermissionDeniedError": "auth",
-    "CredentialsError": "auth",
-    "RequestTooLargeError": "context_length",
-    "ContentTooLargeError": "context_length",
-    "ContextOverflowError": "context_length",
-    "ContextWindowExceededError": "context_length",
-    "ContentFilterFinishReasonError": "content_filter",
-    "ContentPolicyViolationError": "content_filter",
-    "APITimeoutError": "timeout",
-    "RequestTimeoutError": "timeout",
-    "DeadlineExceededError": "timeout",
-    "GatewayTimeoutError": "timeout",
-    "TimeoutException": "timeout",  # httpx
-    "TimeoutError": "timeout",
-    "APIConnectionError": "network",
-    "TransportError": "network",  # httpx
-    "ClientConnectionError": "network",  # aiohttp
-    "ClientPayloadError": "network",
-    "IncompleteRead": "network",
-    "StreamCut": "network",
-    "ConnectionError": "network",
-    "gaierror": "network",
-    "ResourceExhausted": "rate_limited",  # google.api_core
-    "ServiceUnavailable": "overloaded",
-    "Unauthenticated": "auth",
-    "PermissionDenied": "auth",
-    "DeadlineExceeded": "timeout",
-}
-"""Classes of exceptions; an exception counts as the first of its bases that is listed."""
-
-STATUSES = {
-    401: "auth",
-    402: "budget",
-    403: "auth",
-    408: "timeout",
-    413: "context_length",
-    429: "rate_limited",
-    504: "timeout",
-    **dict.fromkeys((500, 502, 503, 529), "overloaded"),
-}
+MOST_MESSAGE = 2000
+"""Characters of a message that are kept: a proxy's may be a whole page."""
 
 _MOST_CAUSES = 8
 _REFUSED = range(400, 500)
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class StreamCut(ConnectionError):
@@ -144,7 +46,7 @@ class StreamCut(ConnectionError):
 
 
 class Failure(NamedTuple):
-    """What a provider's failure was."""
+    """What failed."""
 
     code: str
     message: str
@@ -156,11 +58,6 @@ class Failure(NamedTuple):
     def retryable(self) -> bool:
         return self.code in RETRYABLE
 
-    @property
-    def sentence(self) -> str:
-        """The message without any words of the provider."""
-        return SENTENCES[self.code]
-
 
 def failure_of(error: BaseException) -> Failure | None:
     """What the exception says about a provider; `None` if it is another failure."""
@@ -169,7 +66,8 @@ def failure_of(error: BaseException) -> Failure | None:
         with suppress(Exception):  # an exception's attributes may raise anything
             code = code_of(cause)
         if code is not None:
-            return Failure(code, without_secrets(_message(cause)), _retry_after(cause))
+            message = without_secrets(_message(cause))[:MOST_MESSAGE]
+            return Failure(code, message, _retry_after(cause))
     return None
 
 
@@ -184,23 +82,16 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def code_of(error: BaseException) -> str | None:
     """The code of one exception, without its causes."""
-    words = (WORDS.get(word.lower()) for word in _words(error))
-    found = next((code for code in words if code is not None), None)
+    if isinstance(error, OSError) and error.errno in _DISK:
+        return "disk_limit"
     status = _status(error)
-    return found or _by_phrase(error, status) or _by_class(error) or STATUSES.get(status or 0)
-
-
-def _by_phrase(error: BaseException, status: int | None) -> str | None:
-    is_refusal = status in _REFUSED or _is_named(error, "OpenAIError", "TypeError", "ValueError")
-    if not is_refusal:
-        return None
-    text = str(error)
-    return next((code for phrase, code in PHRASES if phrase.search(text)), None)
-
-
-def _by_class(error: BaseException) -> str | None:
-    names = (each.__name__ for each in type(error).__mro__)
-    return next((CLASSES[name] for name in names if name in CLASSES), None)
+    return failure_code(
+        _words(error),
+        str(error),
+        status,
+        classes=(each.__name__ for each in type(error).__mro__),
+        is_refusal=status in _REFUSED or _is_named(error, "OpenAIError", "TypeError", "ValueError"),
+    )
 
 
 def _is_named(error: BaseException, *names: str) -> bool:
@@ -250,7 +141,6 @@ def _retry_after(error: BaseException) -> float | None:
         with suppress(Exception):  # no headers, or a date
             return round(max(0.0, float(headers[name]) * factor), 3)
     for body in _bodies(error):
-        delays = re.findall(r"'retryDelay': '([0-9.]+)s'", str(body.get("details")))
-        if delays:
-            return float(delays[0])
+        if (delay := retry_delay(body.get("details"))) is not None:
+            return delay
     return None

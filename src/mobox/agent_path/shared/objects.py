@@ -7,8 +7,8 @@ complete messages.
 Rule 1: no SDK is imported. Objects are recognized by their fields and the names of their classes.
 Rule 2: dataclasses and chat messages are written with their class, which distinguishes some of
         them; a pydantic model with its names on the wire.
-Rule 3: repeated history is left out: messages of a state that were written before, and the input
-        of a model or a node, which is the state.
+Rule 3: what is repeated is left out: messages of a state that were written before, the input of a
+        model or a node, which is the state, and all of an agent but its name.
 Rule 4: every object is written in some form; it never raises.
 """
 
@@ -105,6 +105,8 @@ def _fields(value: Any) -> Any:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return b64encode(bytes(value)).decode("ascii")
     if hasattr(value, "__dataclass_fields__"):
+        if _is_agent(value):
+            return {"_class": type(value).__name__, "name": value.name}
         names = [name for name in value.__dataclass_fields__ if name not in HISTORY]
         return {"_class": type(value).__name__, **{name: getattr(value, name) for name in names}}
     if hasattr(value, "model_dump"):
@@ -112,6 +114,11 @@ def _fields(value: Any) -> Any:
     if hasattr(value, "save") and hasattr(value, "mode") and hasattr(value, "size"):
         return _image(value)
     return None
+
+
+def _is_agent(value: Any) -> bool:
+    """Whether it is an agent of the Agents SDK: every item of a run has one, with all its tools."""
+    return any(each.__name__ == "AgentBase" for each in type(value).__mro__)
 
 
 def _is_message(value: Any) -> bool:

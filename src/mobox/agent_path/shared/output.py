@@ -30,9 +30,9 @@ __all__ = [
     "MAX_DEPTH",
     "encode",
     "is_run_by_mobox",
-    "is_told_elsewhere",
     "plain",
     "told_to",
+    "write_exit",
     "write_line",
 ]
 
@@ -143,11 +143,6 @@ def told_to(take: Callable[[Any], None]) -> Iterator[None]:
         _sink.reset(token)
 
 
-def is_told_elsewhere() -> bool:
-    """Whether lines go to a larger program, of which the agent is a function."""
-    return _sink.get() is not None
-
-
 def write_line(value: Any) -> None:
     """Write one line; raises only if the reader is gone (`BrokenPipeError`)."""
     take = _sink.get()
@@ -155,6 +150,15 @@ def write_line(value: Any) -> None:
         _stream.write(encode(value))
     else:
         take(value)
+
+
+def write_exit() -> None:
+    """Say that no line follows, so that the run ends now and not when the interpreter has exited.
+
+    How it ended follows from the lines before; a run that waits for an answer still waits.
+    """
+    if is_run_by_mobox():
+        write_line({"type": "exit", "data": {}})
 
 
 def encode(value: Any) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-__all__ = ["without_secrets"]
+__all__ = ["without_keys", "without_secrets"]
 
 SHORTEST = 8
 """Characters of a value that is surely no word of a sentence."""
@@ -25,6 +25,11 @@ def without_secrets(text: str) -> str:
     for name, value in os.environ.items():
         if len(value) >= SHORTEST and _SECRET_NAME.search(name):
             text = text.replace(value, f"[{name}]")
+    return without_keys(text)
+
+
+def without_keys(text: str) -> str:
+    """The text with all that looks like a key replaced."""
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
     return text

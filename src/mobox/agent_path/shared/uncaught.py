@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .failures import failure_of
-from .output import is_told_elsewhere, write_line
+from .failures import MOST_MESSAGE, failure_of
+from .output import write_line
 from .redaction import without_secrets
 
-__all__ = ["CRASHED", "error_fields", "exception_line", "report"]
+__all__ = ["CRASHED", "crash_fields", "error_fields", "exception_line", "report"]
 
 CRASHED = "crashed"
 MOST_TRACEBACK = 8192
@@ -24,7 +24,7 @@ def exception_line(error: BaseException) -> dict[str, Any]:
     """The line of an exception, for any parser; its message is without secrets."""
     name, failure = type(error).__name__, failure_of(error)
     if failure is None:
-        return {"_exception": name, "str": without_secrets(str(error))}
+        return {"_exception": name, "str": _words(error)}
     fields = error_fields(error)
     return {"_exception": name, "str": fields.pop("message"), "failure": fields}
 
@@ -33,12 +33,16 @@ def error_fields(error: BaseException) -> dict[str, Any]:
     """The fields of an `error` line for an exception; its message is without secrets."""
     name, failure = type(error).__name__, failure_of(error)
     if failure is None:
-        return {"message": without_secrets(str(error)) or name, "code": name}
-    # A program's readers are not shown the words of its SDKs: capture/callable.py.
-    message = failure.sentence if is_told_elsewhere() else failure.message
-    about = {"message": message, "code": failure.code, "retryable": failure.retryable}
+        return {"message": _words(error) or name, "code": name}
+    about: dict[str, Any] = {"message": failure.message, "code": failure.code}
+    about["retryable"] = failure.retryable
     wait = failure.retry_after
     return about if wait is None else {**about, "retry_after": wait}
+
+
+def _words(error: BaseException) -> str:
+    """The exception's own message; notes that a framework added to it are in the traceback."""
+    return without_secrets(str(error))[:MOST_MESSAGE]
 
 
 def _traceback(error: BaseException) -> str:
@@ -48,16 +52,22 @@ def _traceback(error: BaseException) -> str:
     return without_secrets("".join(lines))[-MOST_TRACEBACK:]
 
 
+def crash_fields(error: BaseException) -> dict[str, Any]:
+    """`error_fields` of an exception that ended an agent: one without a code is a crash."""
+    if failure_of(error) is not None:
+        return error_fields(error)
+    name, words = type(error).__name__, _words(error).strip()
+    return {"message": f"{name}: {words}" if words else name, "code": CRASHED}
+
+
 def report(error: BaseException, *, crashed: bool = False) -> None:
     """Emit an exception, once; `crashed` if it ends the process."""
     if getattr(error, _REPORTED, False):
         return
     line = exception_line(error)
-    if crashed and "failure" not in line:
-        words = line["str"].strip()
-        line["str"] = f"{line['_exception']}: {words}" if words else line["_exception"]
-        line["failure"] = {"code": CRASHED}
     if crashed:
+        fields = crash_fields(error)
+        line.update(str=fields.pop("message"), failure=fields)
         line["traceback"] = _traceback(error)
     write_line(line)
     try:

@@ -163,7 +163,13 @@ class Interrupts:
     def answer(self, answered: InputResponse) -> Documents:
         request = self._open.pop(answered.id, None)
         about = self._request(request) if request is not None else {"id": self._ids.of(answered.id)}
-        answer = {"decision": answered.decision, "value": answered.value, "reason": answered.reason}
+        answer = {
+            "decision": answered.decision,
+            "value": answered.value,
+            "reason": answered.reason,
+            "automatic": answered.automatic or None,
+            "permission": answered.permission,
+        }
         return [custom("mobox.input_response", about | without_none(answer))]
 
     def _request(self, request: InputRequest) -> dict[str, JSON]:

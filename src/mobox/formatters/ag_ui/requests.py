@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Final, Literal, NamedTuple
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from mobox.errors import InvalidRequest, NotJson
@@ -25,6 +25,7 @@ from mobox.events import JSON, json_text
 from mobox.events.turn import (
     Action,
     Answer,
+    AnswerScope,
     ContextItem,
     Cut,
     Decision,
@@ -68,10 +69,17 @@ class Decided(Struct, frozen=True):
     """Metadata with which a page may state its decision: a payload may be anything."""
 
     decision: Decision | None = None
+    scope: AnswerScope | UnsetType = UNSET
 
 
 class ResumeMetadata(Struct, frozen=True):
     mobox: Decided = Decided()
+
+
+class ScopedPayload(Struct, frozen=True):
+    """What a payload that approves may say beside it."""
+
+    scope: AnswerScope | UnsetType = UNSET
 
 
 class Resume(Struct, rename="camel"):
@@ -86,6 +94,15 @@ class Resume(Struct, rename="camel"):
         if self.status == "cancelled":
             return "cancelled"
         return self.metadata.mobox.decision or _decision_of(self.payload)
+
+    @property
+    def scope(self) -> AnswerScope | UnsetType:
+        """What an approval is for; a payload that decides may have it beside `approved`."""
+        decided = self.metadata.mobox
+        is_in_payload = decided.decision is None and self.decision in _ABOUT_CALLS
+        if decided.scope or not is_in_payload or not isinstance(self.payload, dict):
+            return decided.scope
+        return convert("resume.payload", self.payload, ScopedPayload).scope
 
     @property
     def value(self) -> JSON:
@@ -211,6 +228,7 @@ PROMPT_PARTS: Final[dict[str, type[PromptWire]]] = {
 
 # Answers to interrupts
 
+_ABOUT_CALLS: Final = {"approved", "edited", "denied"}
 _EDITED: Final = "editedArgs"
 """The protocol's name for the input of a call as a person changed it."""
 
@@ -361,7 +379,11 @@ def _resumed(entries: Sequence[Resume]) -> Iterator[_Reply]:
     for entry in entries:
         run_id, name = own_id(entry.interrupt_id)
         answer = Answer(
-            decision=entry.decision, request_id=name, value=entry.value, reason=entry.reason
+            decision=entry.decision,
+            request_id=name,
+            value=entry.value,
+            reason=entry.reason,
+            scope=entry.scope,
         )
         yield _Reply(answer, run_id)
 

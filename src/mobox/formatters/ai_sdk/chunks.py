@@ -199,6 +199,8 @@ def request_chunk(
             "decision": response.decision,
             "value": response.value,
             "reason": response.reason,
+            "automatic": response.automatic or None,
+            "permission": response.permission,
         }
         about["answered"] = without_none(answer)
     return data("input", about, ids.of(request.id))

@@ -117,7 +117,7 @@ class Requests:
             approved=approved,
             reason=event.comment,
         )
-        return [*shown, self._approval(part.request), answer]
+        return [*shown, self._approval(part.request, event.automatic), answer]
 
     def pending(self) -> Chunks:
         """The response ends here: send the approvals without an answer."""
@@ -155,10 +155,11 @@ class Requests:
     def _waits(self, part: RequestPart) -> bool:
         return self._tools.waits(part.request.tool_call_id)
 
-    def _approval(self, event: InputRequest) -> bytes:
+    def _approval(self, event: InputRequest, is_automatic: bool = False) -> bytes:
         return chunk(
             "tool-approval-request",
             approvalId=self._ids.of(event.id),
             toolCallId=self._ids.of(event.tool_call_id),
+            isAutomatic=is_automatic or None,
             reason=event.prompt if self._profile.answers else None,
         )

@@ -28,6 +28,7 @@ from mobox.events import JSON
 from mobox.events.turn import (
     Action,
     Answer,
+    AnswerScope,
     Cut,
     Decision,
     Place,
@@ -71,6 +72,8 @@ class Body(Struct, rename="camel"):
     message_id: Id | None = None
     agent: Id | None = None
     when_running: WhenRunning | None = None
+    approval_scopes: dict[str, AnswerScope] = {}
+    """What approvals in this request are for, by their ids: clients cannot add fields to them."""
 
 
 # Parts of a user's message
@@ -303,7 +306,7 @@ def _read_continuation(body: Body, continued: _Located) -> Request:
         chat_id=body.id,
         action=Action.CONTINUE,
         run_id=continued.message.id,
-        answers=_answers(continued),
+        answers=_scoped(_answers(continued), body, WireIds(continued.message.id)),
     )
 
 
@@ -405,6 +408,15 @@ def _answers(located: _Located) -> tuple[Answer, ...]:
         if part.kind == "dynamic-tool" or part.kind.startswith("tool-")
     )
     return tuple(answer for answer in answers.values() if answer is not None)
+
+
+def _scoped(answers: tuple[Answer, ...], body: Body, ids: WireIds) -> tuple[Answer, ...]:
+    """The answers, each with the scope that the body has for its request or its call."""
+    scopes = {ids.request(name): scope for name, scope in body.approval_scopes.items()}
+    return tuple(
+        replace(answer, scope=scopes[name]) if (name := answer.request_id) in scopes else answer
+        for answer in answers
+    )
 
 
 def _answer(part: _Part, ids: WireIds, in_last_step: bool) -> tuple[str, Answer | None]:

@@ -326,11 +326,15 @@ def _reasoning(
 
 def _approval(part: RequestPart, ids: WireIds) -> UIPart:
     assert part.response is not None  # only answered requests get here
-    words = {"requestReason": part.request.prompt, "reason": part.response.comment}
+    about = {
+        "requestReason": part.request.prompt,
+        "reason": part.response.comment,
+        "isAutomatic": part.response.automatic or None,
+    }
     return {
         "id": ids.of(part.request.id),
         "approved": APPROVED[part.response.decision],
-        **without_none(words),
+        **without_none(about),
     }
 
 

@@ -104,6 +104,7 @@ class Requests:
                 "decision": event.decision,
                 "value": event.value if has_value else None,
                 "reason": event.comment,
+                "automatic": event.automatic or None,
             }
         )
         return self._messages.done(message)

@@ -38,7 +38,7 @@ from mobox.parsers.adk.requests import Requests
 from mobox.parsers.gemini import wire as parts_wire
 from mobox.parsers.gemini.calls import VENDOR, OpenCalls, reason_of, used
 from mobox.parsers.gemini.content import Content
-from mobox.parsers.values import as_object, as_text, parse_or_raw
+from mobox.parsers.values import as_object, as_text, failure, parse_or_raw
 
 # Parses the output of one agent in one branch, turn by turn.
 #
@@ -479,7 +479,7 @@ class Run:
         if len(calls) == 1:
             self._calls.end(calls[0], None)
             results.append(ToolResult(id=calls[0], scope=scope, output=message, status="error"))
-        error = Error(scope=scope, message=message, code=event.error_code)
+        error = failure(message, event.error_code, scope=scope)
         return [*speaker.interrupt(), *results, error]
 
     def _last_word(

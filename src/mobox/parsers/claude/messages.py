@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from mobox.events import (
     JSON,
-    Error,
     Events,
     Retract,
     Status,
@@ -27,10 +26,9 @@ from mobox.events.names import IdAllocator
 from mobox.parsers.claude import wire
 from mobox.parsers.claude.content import VENDOR, Content
 from mobox.parsers.claude.token_usage import usage_of
-from mobox.parsers.values import parse_or_raw
+from mobox.parsers.values import failure, parse_or_raw
 
 _COUNTED = frozenset(wire.Usage.__struct_fields__)
-RETRYABLE = {"overloaded_error", "rate_limit_error", "api_error", "timeout_error"}
 
 
 class Messages:
@@ -191,11 +189,9 @@ class Messages:
         code = line.error.type
         provider = {VENDOR: {"request_id": line.request_id}} if line.request_id else None
         return [
-            Error(
+            replace(
+                failure(line.error.message or code or "The API reported an error.", code),
                 scope=self._scope,
-                message=line.error.message or code or "The API reported an error.",
-                code=code,
-                retryable=code in RETRYABLE,
                 provider=provider,
             )
         ]

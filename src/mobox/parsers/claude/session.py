@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec import ValidationError, convert
+from msgspec.structs import replace
 
 from mobox.errors import NotShown, UnrecognizedLine
 from mobox.events import (
@@ -41,12 +42,11 @@ from mobox.events import (
 from mobox.events.names import IdAllocator
 from mobox.parsers.claude import session_wire as lines
 from mobox.parsers.claude import wire
-from mobox.parsers.claude.failures import code_of, is_retryable
 from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.session_wire import done_of_result
 from mobox.parsers.claude.tasks import Plans, Tasks
 from mobox.parsers.claude.token_usage import SessionUsage
-from mobox.parsers.values import NOT_SHOWN, as_object, objects_in
+from mobox.parsers.values import NOT_SHOWN, as_object, failure, objects_in
 
 # Results of tools, in `user` lines that the program writes for the model
 
@@ -145,6 +145,8 @@ def _structured(outcome: JSON, content: JSON) -> JSON:
 
 Handler = Callable[["Session", Any], Events]
 
+UNNAMED = "unknown"
+"""The program's own name for an error that has none."""
 SYNTHETIC = "<synthetic>"
 """The model name in messages that the program generates to report an error."""
 
@@ -223,13 +225,9 @@ class Session:
         texts = [block.get("text") for block in line.message.content]
         message = "\n".join(text for text in texts if isinstance(text, str))
         scope = self._scope(line.parent_tool_use_id)
-        code = code_of(line.error, message)
-        error = Error(
-            scope=scope,
-            message=message or "The model failed.",
-            code=code,
-            retryable=is_retryable(code),
-        )
+        error = failure(message or "The model failed.", line.error or UNNAMED, scope=scope)
+        if line.error is None and error.code == UNNAMED:
+            error = replace(error, code=None)
         if not scope:
             self._error = error
         return [error]
@@ -435,7 +433,7 @@ class Session:
         self._done = done_of_result(line, error.code if error is not None else None)
         if self._done.reason == "error" and error is None:
             why = line.errors or [line.result or line.subtype or "The session failed."]
-            events.append(Error(message="\n".join(why), code=self._done.native))
+            events.append(failure("\n".join(why), self._done.native))
         # The DONE of a failed result explains the error before it, so it follows directly.
         return [*events, self._done] if line.is_error else events
 

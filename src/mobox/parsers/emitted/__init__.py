@@ -10,6 +10,8 @@ Rule 4: a value of the wrong type raises `msgspec.ValidationError` before any st
 Rule 5: lines have few ids. Missing ones are generated; a result or an end without one belongs to
         the oldest open call. A thought has no id even if its line has, as thoughts share a block.
 Rule 6: a thought that comes both from a call and from a line is emitted once, for the first.
+Rule 7: `done` of the agent itself, and `exit`, say that it writes no more: `ending`. `exit` makes
+        no event: how the run ended follows from the lines before it.
 """
 
 from __future__ import annotations
@@ -64,6 +66,8 @@ from mobox.parsers.formats import Format
 from mobox.parsers.tool_kinds import todo_change, tool_kind
 from mobox.parsers.values import as_object, objects_in, parse_or_raw
 
+DONE: Final = "done"
+EXIT: Final = "exit"
 SEARCH: Final = "internet_search"
 """The tool that `search` and `search_result` lines are about."""
 
@@ -211,6 +215,8 @@ class EmittedLines:
         self._agents: dict[str | None, str] = {}  # open subagents: their names, oldest first
         self._plans: dict[tuple[str, ...], Items] = {}  # by the scope of the agent whose it is
         self._thought: str | None = None  # the last one emitted
+        self.ending: str | None = None
+        """The line by which the agent said that it writes no more: `done` or `exit`."""
         self.thoughts = Thoughts()
         """Thoughts that come both from a call and from a line."""
 
@@ -224,11 +230,15 @@ class EmittedLines:
         kind = line.get("type")
         if type(kind) is not str or type(line.get("data")) is not dict:
             return False
-        return kind in LINES or (kind in CLASSES and len(line) == 2)
+        return kind in LINES or kind == EXIT or (kind in CLASSES and len(line) == 2)
 
     def read(self, line: dict[str, JSON]) -> Events:
         """Parse a line that `knows` accepts; may raise `msgspec.ValidationError`."""
         kind, data = line["type"], line["data"]
+        if kind == EXIT or (kind == DONE and not data.get("scope")):
+            self.ending = kind
+        if kind == EXIT:
+            return []
         if kind in _USAGE_WITHIN and type(data.get("usage")) is dict:
             data = dict(data)
             usage = data.pop("usage")

@@ -6,7 +6,9 @@ from typing import Final
 
 import msgspec
 from msgspec import convert
+from msgspec.structs import replace
 
+from mobox.agent_path.shared.failure_codes import retry_delay
 from mobox.errors import UnrecognizedLine
 from mobox.events import (
     JSON,
@@ -32,7 +34,7 @@ from mobox.parsers.gemini.calls import VENDOR, OpenCalls, reason_of, used
 from mobox.parsers.gemini.content import Content
 from mobox.parsers.gemini.interactions import Interactions
 from mobox.parsers.gemini.wire import camel, camel_key
-from mobox.parsers.values import as_object, is_exception, objects_in
+from mobox.parsers.values import as_object, failure, is_exception, objects_in
 
 # Parses the stream of generate_content: answers, one after the other, in chunks.
 #
@@ -199,7 +201,8 @@ class Chunks:
 
 def _error(body: wire.ErrorBody) -> Error:
     code = body.status or (str(body.code) if body.code is not None else None)
-    return Error(message=body.message or code or "The API answered with an error.", code=code)
+    message = body.message or code or "The API answered with an error."
+    return replace(failure(message, body.status, body.code), retry_after=retry_delay(body.details))
 
 
 def _about(answer: wire.Candidate) -> dict[str, JSON] | None:

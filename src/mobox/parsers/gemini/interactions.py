@@ -43,7 +43,7 @@ from mobox.events.usage import sum_counts
 from mobox.parsers.gemini import interactions_wire as wire
 from mobox.parsers.gemini.calls import VENDOR
 from mobox.parsers.tool_kinds import search_sources, tool_kind
-from mobox.parsers.values import parse_or_raw
+from mobox.parsers.values import failure, parse_or_raw
 
 Reader = Callable[["Interactions", Any], Events]
 Rows = dict[str, tuple[type[Struct], Callable[..., Events]]]
@@ -158,9 +158,9 @@ class Interactions:
         )
 
     def _failed(self, event: wire.ErrorEvent) -> Events:
-        failure = event.error or wire.Failure()
-        code = str(failure.code) if failure.code is not None else None
-        return [Error(message=failure.message or code or "The interaction failed.", code=code)]
+        problem = event.error or wire.Failure()
+        code = str(problem.code) if problem.code is not None else None
+        return [failure(problem.message or code or "The interaction failed.", problem.code)]
 
     # Steps
 

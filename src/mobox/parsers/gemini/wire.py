@@ -77,6 +77,7 @@ class ErrorBody(Camel):
     message: str | None = None
     status: str | None = None
     code: JSON = None
+    details: JSON = None
 
 
 class Chunk(Camel):

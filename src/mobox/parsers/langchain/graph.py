@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec import convert
+from msgspec.structs import replace
 
 from mobox.errors import UnrecognizedLine
-from mobox.events import JSON, Error, Events, Scope
+from mobox.events import JSON, Events, Scope
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Call, as_calls
 from mobox.parsers.langchain.run import Run
@@ -26,7 +27,7 @@ from mobox.parsers.langchain.wire import (
     messages_in,
     unwrapped,
 )
-from mobox.parsers.values import as_text
+from mobox.parsers.values import as_text, exception_error, failure, is_exception
 
 Mode = Callable[["Graph", JSON, Namespace], Events]
 
@@ -212,11 +213,16 @@ class Graph:
         if not task.error or task.id in self._failures:
             return []
         self._failures.add(task.id)
-        why = task.error.get("str") if isinstance(task.error, dict) else task.error
+        raised = task.error if isinstance(task.error, dict) else {}
+        why = raised.get("str") if raised else task.error
         call_id, scope = self._tasks.get(task.id), self.scope(namespace)
         if call_id is not None:
             return self._run.calls.add_result(call_id, None, scope, why, "error")
-        return [Error(scope=scope, message=as_text(why))]
+        if is_exception(raised):
+            return [replace(exception_error(raised), scope=scope)]
+        text = as_text(why)  # a `repr`: `RateLimitError('…')`
+        name, is_call, _ = text.partition("(")
+        return [failure(text, name if is_call and name.isidentifier() else None, scope=scope)]
 
     def _debug(self, data: JSON, namespace: Namespace) -> Events:
         """The tasks and checkpoints, repeated."""

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from mobox.events import (
     JSON,
     UNKNOWN_TOOL,
-    Error,
     Events,
     Outcome,
     Raw,
@@ -32,7 +31,7 @@ from mobox.parsers.langchain.graph import Graph, Part, namespace_of
 from mobox.parsers.langchain.message import Message
 from mobox.parsers.langchain.run import Run
 from mobox.parsers.langchain.wire import Namespace, Object, as_message, is_command, stop_reason
-from mobox.parsers.values import objects_in
+from mobox.parsers.values import failure, objects_in
 
 Key = tuple[Namespace, str | None]
 
@@ -157,7 +156,7 @@ class Protocol:
 
     def _message_error(self, message: Message, event: lines.MessageError) -> Events:
         ends = self._run.messages.fail(message)
-        return [*ends, Error(scope=message.scope, message=event.message, code=event.code)]
+        return [*ends, failure(event.message, event.code, scope=message.scope)]
 
     # Tools
 
@@ -210,7 +209,7 @@ class Protocol:
             return self._run.calls.end_agent(call.id, status)
         if namespace:
             return [StepEnd(id="/".join(namespace), scope=scope, status=status)]
-        return [Error(message=data.error or "The graph failed.")] if status == "error" else []
+        return [failure(data.error or "The graph failed.")] if status == "error" else []
 
     def _read_input(self, params: lines.InputParams, namespace: Namespace) -> Events:
         interrupt = {"id": params.data.interrupt_id, "value": params.data.payload}

@@ -65,6 +65,7 @@ class Agents:
         self._streams = False  # raw events have come
         self._done: Done | None = None
         self._over = False  # the run's record was read
+        self._paused = False  # and it had requests
 
     def knows(self, raw: Object) -> bool:
         """Whether a line comes from the SDK, or from a callback of it."""
@@ -91,7 +92,9 @@ class Agents:
 
     def close(self) -> Events:
         """The run ended: return PAUSED if it waits, else how it ended."""
-        waiting = tuple(self._responses[()].items.approvals)
+        if self._paused:
+            return []
+        waiting = self._waiting
         if waiting and self._done is None:
             return [Paused(request_ids=waiting)]
         done = self._done or self._responses[()].done
@@ -174,9 +177,11 @@ class Agents:
     def _spawn(self, call: str, agent: str | None, raw: JSON) -> Events:
         if call in self._agents:
             return []
-        scope = self._scope_of(call)
-        self._agents[call] = (agent or "agent", scope)
-        return [SubagentStart(id=call, scope=scope, agent=agent or "agent", task=_task(raw))]
+        scope, name = self._scope_of(call), agent or "agent"
+        self._agents[call] = (name, scope)
+        if self._names.prefix and call not in self._of(scope).items.calls:
+            return []  # it was called before the pause, and goes on
+        return [SubagentStart(id=call, scope=scope, agent=name, task=_task(raw))]
 
     def _tool_output(self, item: wire.RunItem, scope: Scope) -> Events:
         raw = _object(item.raw_item, "raw_item")
@@ -204,10 +209,16 @@ class Agents:
         events.append(Result(text=text, num_turns=record.current_turn, is_error=failed))
         for interruption in record.interruptions or ():
             events += parse_or_raw(partial(self._ask, interruption), interruption)
-        waiting = tuple(self._responses[()].items.approvals)
+        waiting = self._waiting
         if waiting and record.interruptions:
+            self._paused = True
             events.append(Paused(request_ids=waiting, resume=record.state))
         return events
+
+    @property
+    def _waiting(self) -> tuple[str, ...]:
+        """The requests of all agents; those of inner ones have the scope of their calls."""
+        return tuple(call for each in self._responses.values() for call in each.items.approvals)
 
     def _ask(self, value: JSON) -> Events:
         interruption = convert(value, wire.Interruption)
@@ -215,10 +226,10 @@ class Agents:
         name = interruption.call_id or raw.get("call_id") or raw.get("id")
         if not isinstance(name, str):
             raise UnrecognizedLine("a request about no call")
-        items = self._responses[()].items
+        items = self._of(self._scope_of(name)).items
         known = name in items.calls or name in items.approvals or bool(self._names.prefix)
         call = [] if known else _whole_call(name, interruption, raw)
-        return [*call, *items.ask(name)]
+        return [*call, *items.ask(name, interruption.kind or "approval")]
 
     LINES: ClassVar[dict[str, Callable[[Agents, Object, Scope], Events]]] = {
         "raw_response_event": _raw_response,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 from msgspec import convert
@@ -414,11 +414,11 @@ class Items:
             self.approvals.pop(item.call, None)
         return [*ends, *result_of(tool, item.call, self._scope, raw)]
 
-    def ask(self, call: str) -> Events:
-        """Request approval of a call; nothing if it was requested already."""
+    def ask(self, call: str, kind: Literal["approval", "tool"] = "approval") -> Events:
+        """Request approval of a call, or its result; nothing if it was requested already."""
         if call in self.approvals:
             return []
-        request = InputRequest(id=call, scope=self._scope, tool_call_id=call)
+        request = InputRequest(id=call, scope=self._scope, kind=kind, tool_call_id=call)
         self.approvals[call] = request
         return [request]
 

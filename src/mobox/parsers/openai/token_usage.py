@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 from msgspec import convert
+from msgspec.structs import replace
 
 from mobox.events import JSON, Done, DoneReason, Error, StreamEvent, Usage
 from mobox.events.usage import sum_counts
 from mobox.parsers.openai import wire
-from mobox.parsers.values import parse_or_raw
+from mobox.parsers.values import failure, parse_or_raw
 
 VENDOR = "openai"
 """The key of `provider` under which this vendor's state is kept."""
@@ -39,10 +40,6 @@ _REASONS: dict[str, DoneReason] = {
 }
 """Stop reasons of OpenAI and compatible APIs; an unknown one counts as a normal stop."""
 
-_RETRYABLE = {
-    *("rate_limit_exceeded", "server_error", "internal_error", "overloaded_error", "timeout"),
-    *("408", "429", "500", "502", "503", "504", "529"),
-}
 _COUNTS = {
     "input": ("prompt_tokens", "input_tokens"),
     "output": ("completion_tokens", "output_tokens"),
@@ -113,20 +110,13 @@ def _flat(usage: dict[str, JSON]) -> list[tuple[str, JSON]]:
 
 def error_of(problem: JSON, scope: tuple[str, ...] = ()) -> Error:
     """A provider's error, as text or as an object."""
-    if isinstance(problem, dict):
-        parsed = convert(problem, wire.Problem)
-        code = parsed.code if parsed.code is not None else parsed.type
-        name = str(code) if isinstance(code, str | int) else None
-        message = parsed.message or name or "The provider reported an error."
-    else:
-        name, message = None, problem if isinstance(problem, str) and problem else "Error"
-    return Error(
-        scope=scope,
-        message=message,
-        code=name,
-        retryable=name in _RETRYABLE if name is not None else None,
-        provider={VENDOR: {"error": problem}} if isinstance(problem, dict) else None,
-    )
+    if not isinstance(problem, dict):
+        return failure(problem if isinstance(problem, str) and problem else "Error", scope=scope)
+    parsed = convert(problem, wire.Problem)
+    names = [name for name in (parsed.code, parsed.type) if isinstance(name, str | int)]
+    message = parsed.message or next(map(str, names), "The provider reported an error.")
+    error = failure(message, *names, scope=scope)
+    return replace(error, provider={VENDOR: {"error": problem}})
 
 
 def done_of(native: str, *, called: bool = False, refused: bool = False) -> Done:

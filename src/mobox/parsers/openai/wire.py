@@ -246,6 +246,9 @@ class RunItem(Struct):
 
 
 class Interruption(Struct):
+    """A call that waits: for an approval, or for the page, which runs the tool."""
+
+    kind: Literal["approval", "tool"] | None = None
     tool_name: str | None = None
     name: str | None = None
     call_id: str | None = None

@@ -16,7 +16,7 @@ from mobox.errors import NotPermitted
 SCOPES: Final = {
     "read": "chats, runs and their streams",
     "write": "send messages, answer, stop, rename, delete",
-    "operate": "the server's metrics",
+    "operate": "the server's metrics, the details of errors, raw lines and stderr",
 }
 EVERY_SCOPE: Final = tuple(SCOPES)
 USUAL_SCOPES: Final = ("read", "write")

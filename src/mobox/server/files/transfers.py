@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp
@@ -21,7 +22,7 @@ from mobox.server.auth.principal import owner_of
 from mobox.server.files.links import SIGNATURE, Links, links_for
 from mobox.server.files.multipart import FORM, MultipartFile, boundary_of
 from mobox.server.services import Services, json_response
-from mobox.storage.files import StoredFile
+from mobox.storage.files import StoredFile, clean_name
 from mobox.storage.media_types import served_as
 
 _RANGE: Final = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))")
@@ -32,6 +33,7 @@ _SAFE: Final = {
     "cache-control": "private, max-age=86400, immutable",
     "vary": "authorization, cookie",
 }
+_FOR_ANY_PAGE: Final = {"cross-origin-resource-policy": "cross-origin"}
 
 
 class FileView(Struct, rename="camel", kw_only=True):
@@ -66,7 +68,8 @@ async def upload_file(request: Request, services: Services) -> Response:
     owner, files = owner_of(request), services.storage.files
     upload = await _upload_of(request)
     stored = await files.add(owner, *upload)
-    return json_response(FileView.of(stored, await links_for(request, files)), 201)
+    named = replace(stored, name=clean_name(upload.name) or stored.name)  # not as it was before
+    return json_response(FileView.of(named, await links_for(request, files)), 201)
 
 
 async def _upload_of(request: Request) -> _Upload:
@@ -101,11 +104,13 @@ async def download_file(request: Request, services: Services) -> ASGIApp:
     headers = _headers(file, is_signed=SIGNATURE in request.query_params)
     if headers["etag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    part = _requested(request, file)
+    status, part = 200, _requested(request, file)
     if part is None:
+        part = _Bytes(0, file.size)
+    elif part.start >= part.end:
         return Response(status_code=416, headers={"content-range": f"bytes */{file.size}"})
-    status = 200 if part == (0, file.size) else 206
-    if status == 206:
+    else:  # also for the whole file: Safari plays nothing that ignores its ranges
+        status = 206
         headers["content-range"] = f"bytes {part.start}-{part.end - 1}/{file.size}"
     headers["content-length"] = str(part.end - part.start)
     if request.method == "HEAD":
@@ -123,14 +128,14 @@ def _headers(file: StoredFile, *, is_signed: bool) -> dict[str, str]:
     content_type, is_inline = served_as(file.media_type)
     name = quote(file.name or file.id, safe="")
     shown = "inline" if is_inline else "attachment"
-    return {
+    headers = {
         **_SAFE,
         "content-type": content_type,
         "content-disposition": f"{shown}; filename*=UTF-8''{name}",
         "etag": f'"{file.id}"',
-        # A signature is a permission for whoever has it; else only for pages of this server.
-        "cross-origin-resource-policy": "cross-origin" if is_signed else "same-origin",
     }
+    # A signature is a permission for whoever has it; else the guard knows which pages may show it.
+    return {**headers, **(_FOR_ANY_PAGE if is_signed else {})}
 
 
 class _Bytes(NamedTuple):
@@ -139,16 +144,13 @@ class _Bytes(NamedTuple):
 
 
 def _requested(request: Request, file: StoredFile) -> _Bytes | None:
-    """The bytes that are requested: one range, or all; `None` if the file has none of them."""
-    whole = _Bytes(0, file.size)
+    """The requested range, which is empty if the file has none of it; `None` without a range."""
     match = _RANGE.fullmatch(request.headers.get("range", ""))
     if match is None or request.headers.get("if-range", f'"{file.id}"') != f'"{file.id}"':
-        return whole
+        return None
     first, last, length = match.groups()
     if length is not None:
-        start, end = max(0, file.size - int(length)), file.size
-    elif last and int(last) < int(first):
-        return whole  # not a range: to be ignored
-    else:
-        start, end = int(first), min(file.size, int(last) + 1 if last else file.size)
-    return _Bytes(start, end) if start < end else None
+        return _Bytes(max(0, file.size - int(length)), file.size)
+    if last and int(last) < int(first):
+        return None  # not a range: to be ignored
+    return _Bytes(int(first), min(file.size, int(last) + 1 if last else file.size))

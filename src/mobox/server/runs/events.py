@@ -16,10 +16,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from mobox.capture.catalog import FunctionAgent
-from mobox.errors import InvalidRequest, PluginError
+from mobox.errors import InvalidRequest, NotPermitted, PluginError
 from mobox.events.printable import printable
 from mobox.formatters import Formatter, profiles_of, protocols
-from mobox.server.auth.principal import owner_of
+from mobox.server.auth.principal import owner_of, principal_of
 from mobox.server.eventstream import EventStream
 from mobox.server.formats import served_format
 from mobox.server.runs.inspector import Inspector
@@ -31,7 +31,7 @@ from mobox.server.runs.reader import (
     run_formatters,
 )
 from mobox.server.services import Services, json_response
-from mobox.storage.log import Run
+from mobox.storage.log import Log, Run
 
 CANONICAL: Final = "canonical"
 LIVE: Final = {"sse": True, "off": False}
@@ -58,7 +58,7 @@ class LegStderr(Struct, kw_only=True):
 
 
 class Stderr(Struct, kw_only=True):
-    """The stderr of a run's attempts that have ended, as far as it is stored."""
+    """The stderr of a run's attempts, as far as it is stored."""
 
     legs: list[LegStderr]
 
@@ -81,19 +81,24 @@ async def inspect_run(request: Request, services: Services) -> ASGIApp:
     settings = services.settings
     formats = [served_format(settings, name, profile or None) for name, _, profile in parts]
 
-    def make(formatters: list[Formatter]) -> RunFormatter:
-        return Inspector(services.storage, run.id, dict(zip(names, formatters, strict=True)))
+    logs = services.complete if _sees_details(request, services) else services
 
-    makers = run_formatters(run, formats, make, services.index)
-    return await _stream(request, services, run, makers)
+    def make(formatters: list[Formatter]) -> RunFormatter:
+        return Inspector(logs.storage, run.id, dict(zip(names, formatters, strict=True)))
+
+    makers = run_formatters(run, formats, make, logs.index)
+    return await _stream(request, services, run, makers, logs.storage)
 
 
 async def read_stderr(request: Request, services: Services) -> Response:
-    """The agent's stderr, with control characters escaped.
+    """The agent's stderr so far, with control characters escaped.
 
+    Only for operators, if the details of errors are not shown to readers.
     Tracebacks of function agents belong to the program, which has them in its log, and are not
     returned. Neither is the stderr of removed agents, which may have been functions.
     """
+    if not _sees_details(request, services):
+        raise NotPermitted("operate")
     run, supervisor = await _run(request, services), services.supervisor
     processes = [a.id for a in supervisor.catalog if not isinstance(a, FunctionAgent)]
     stored = await supervisor.stderr_of(run.owner, run.id) if run.agent in processes else {}
@@ -114,13 +119,22 @@ async def _run(request: Request, services: Services) -> Run:
     return await services.storage.run(owner_of(request), request.path_params["run_id"])
 
 
+def _sees_details(request: Request, services: Services) -> bool:
+    """Whether this client sees the words of errors, and the output of which they are a part."""
+    return services.settings.shows_error_details or "operate" in principal_of(request).scopes
+
+
 async def _stream(
-    request: Request, services: Services, run: Run, make: Callable[[], RunFormatter]
+    request: Request,
+    services: Services,
+    run: Run,
+    make: Callable[[], RunFormatter],
+    log: Log | None = None,
 ) -> ASGIApp:
     live = _parameter(request, "live") or "sse"
     if live not in LIVE:
         raise InvalidRequest("live", f"expected sse or off, got {live[:20]!r}")
-    reader = RunReader(services.storage, run, make)
+    reader = RunReader(log or services.storage, run, make)
     # A reconnecting `EventSource` sends the newer cursor in the header.
     cursor = request.headers.get("last-event-id") or _parameter(request, "after")
     if cursor is not None:

@@ -17,7 +17,9 @@ from mobox.storage.files import Blobs, FileStore
 from mobox.storage.following import Following
 from mobox.storage.log import RawLine, Run, RunId
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
+from mobox.storage.permissions import Permission
 from mobox.storage.postgres import keys as api_keys
+from mobox.storage.postgres import permissions as permissions_of_chats
 from mobox.storage.postgres import reads, retention, turns
 from mobox.storage.postgres.database import (
     Connect,
@@ -162,14 +164,21 @@ class PostgresStorage(Following):
         events: Sequence[StreamEvent],
         ts: int | None,
         raw: Sequence[RawLine] = (),
+        permissions: Sequence[Permission] = (),
     ) -> list[LogEntry]:
-        appended: Appended = await self._writer.submit(prepare(run_id, epoch, events, ts, raw))
+        batch = prepare(run_id, epoch, events, ts, raw, permissions)
+        appended: Appended = await self._writer.submit(batch)
         return appended.entries
 
     async def next_attempt(
-        self, run_id: RunId, epoch: int, events: Sequence[StreamEvent], ts: int | None
+        self,
+        run_id: RunId,
+        epoch: int,
+        events: Sequence[StreamEvent],
+        ts: int | None,
+        permissions: Sequence[Permission] = (),
     ) -> Run:
-        batch = prepare(run_id, epoch, events, ts)
+        batch = prepare(run_id, epoch, events, ts, permissions=permissions)
         resumed: NextAttempt = await self._writer.submit(batch, in_next_attempt)
         return resumed.run
 
@@ -178,6 +187,7 @@ class PostgresStorage(Following):
     raw_lines = _query(reads.raw_lines)
     note = _change(turns.note)
     asked = _query(turns.asked)
+    granted = _query(permissions_of_chats.granted)
 
     # Leases
 
@@ -271,6 +281,8 @@ class PostgresStorage(Following):
             self._leftovers.wake()
 
     chat = _query(reads.chat)
+    permissions = _snapshot(permissions_of_chats.permissions_of)
+    revoke_permission = _change(permissions_of_chats.revoke_permission)
     _list_chats = _snapshot(reads.list_chats)
     _search_chats = _snapshot(reads.list_chats, "search")
     rename = _change(turns.rename_chat)

@@ -19,6 +19,8 @@ from mobox.errors import Fenced, MoboxError, RunActive
 from mobox.events import LogEntry
 from mobox.storage.encoding import Append, Appended, NextAttempt
 from mobox.storage.log import Position, Run, RunId, keep_raw
+from mobox.storage.permissions import Permission
+from mobox.storage.postgres.database import storable
 from mobox.storage.runs import Lease
 
 Outcome = Appended | NextAttempt | Exception
@@ -72,6 +74,7 @@ class Plan:
         self._results: list[_Placed | Exception] = []
         self._events: list[tuple[Any, ...]] = []
         self._raw: list[tuple[Any, ...]] = []
+        self._permissions: list[tuple[Any, ...]] = []
         self._ids = 0
 
     def add(self, job: Job) -> None:
@@ -93,6 +96,7 @@ class Plan:
         run = self._keep_raw(append, found.n, range(first_seq, run.tail_seq + 1), run)
         placed = _Placed(append, run, first_seq, self._ids + 1)
         self._keep_events(append, found.n, first_seq)
+        self._permissions += [_permission_row(found.chat, each) for each in append.permissions]
         if append.events or append.raw:
             found.run = run
         return placed
@@ -128,12 +132,18 @@ class Plan:
         """The runs that change."""
         return [found for found in self._found.values() if found.is_changed]
 
+    @property
+    def statement(self) -> str:
+        """The statement that writes it. Most appends have no permissions."""
+        return _WRITE_WITH_PERMISSIONS if self._permissions else _WRITE
+
     def arguments(self) -> list[Any]:
-        """The arguments of `WRITE`."""
+        """The arguments of the statement."""
         changed = self.changed
         was = [[getattr(found.was, name) for found in changed] for name in STATE]
         now = [[getattr(found.run, name) for found in changed] for name in CHANGING]
         chats = {found.chat for found in changed if found.run.status != found.was.status}
+        chats |= {chat for chat, *_ in self._permissions}
         return [
             [found.n for found in changed],
             *was,
@@ -143,6 +153,7 @@ class Plan:
             sorted(chats),
             self._terms.now,
             self._ids,
+            *(_columns(self._permissions, 7) if self._permissions else ()),
         ]
 
     def places(self) -> list[list[int]]:
@@ -169,6 +180,11 @@ class Plan:
             result if isinstance(result, Exception) else _outcome(result, before)
             for result in self._results
         ]
+
+
+def _permission_row(chat: int, permission: Permission) -> tuple[Any, ...]:
+    names = (permission.id, permission.agent, storable(permission.tool))
+    return chat, *names, permission.text, permission.digest, permission.created_at
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:
@@ -237,18 +253,26 @@ WITH expected AS (
     UPDATE run SET {changes} FROM expected, taken WHERE run.n = expected.n
 ), touched AS (
     UPDATE chat SET updated_at = {now}::bigint FROM taken WHERE chat.n = ANY({chats}::bigint[])
-)
+){more}
 SELECT before FROM taken
 """
 """Locks chats before runs, as all statements do; and the counter, which all need, last."""
 
+_PERMISSIONS: Final = """, allowed AS (
+    INSERT INTO permission (chat, id, agent, tool, input, digest, created_at)
+    SELECT t.* FROM taken, unnest({permissions}) AS t (chat, id, agent, tool, input, digest, at)
+    ON CONFLICT DO NOTHING
+)"""
+_PERMISSION_TYPES: Final = ("bigint", "text", "text", "text", "bytea", "bytea", "bigint")
 
-def _statement() -> str:
+
+def _statement(*, with_permissions: bool) -> str:
     numbers = iter(range(1, 100))
 
     def arrays(*types: str) -> str:
         return ", ".join(f"${next(numbers)}::{type_}[]" for type_ in types)
 
+    more = _PERMISSIONS if with_permissions else ""
     return _TEMPLATE.format(
         expected=arrays("bigint", *(CHANGING[name] for name in STATE), *CHANGING.values()),
         events=arrays("bigint", "bigint", "bigint", "bigint", "bigint", "bytea"),
@@ -260,6 +284,7 @@ def _statement() -> str:
         changing=", ".join(CHANGING),
         are_so=" AND ".join(f"run.{name} = expected.was_{name}" for name in STATE),
         changes=", ".join(map(_change, CHANGING)),
+        more=more.format(permissions=arrays(*_PERMISSION_TYPES)),
     )
 
 
@@ -270,4 +295,5 @@ def _change(name: str) -> str:
     return f"{name} = CASE {kept} ELSE expected.{name} END"
 
 
-WRITE: Final = _statement()
+_WRITE: Final = _statement(with_permissions=False)
+_WRITE_WITH_PERMISSIONS: Final = _statement(with_permissions=True)

@@ -180,6 +180,7 @@ async def _find(connection: Connection, file_id: str) -> StoredFile | None:
 async def _finish(connection: Connection, file: StoredFile, quota: int) -> StoredFile:
     # One at a time for each owner: else two uploads could exceed the quota together.
     await connection.execute("SELECT pg_advisory_xact_lock($1, hashtext($2))", _LOCK, file.owner)
+    await connection.fetch(_LOCKED, [file.id], file.owner)  # it may just be deleted
     known = await _find(connection, file.id)
     if known is None:
         total = "SELECT coalesce(sum(size), 0)::bigint FROM file WHERE owner = $1"

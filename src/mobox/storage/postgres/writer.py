@@ -22,7 +22,7 @@ from mobox.errors import StorageError
 from mobox.settings import Settings
 from mobox.storage.encoding import Append
 from mobox.storage.log import Run, RunId
-from mobox.storage.postgres.appends import WRITE, Found, Job, Outcome, Plan, Terms
+from mobox.storage.postgres.appends import Found, Job, Outcome, Plan, Terms
 from mobox.storage.postgres.database import NOW, Connection, DatabaseClock, Retries, is_away
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.runs import after_events
@@ -291,7 +291,7 @@ class _Group:
         """The last id before the new ones; nothing, if nothing was written."""
         arguments = plan.arguments()
         try:
-            before: int | None = await connection.fetchval(WRITE, *arguments)
+            before: int | None = await connection.fetchval(plan.statement, *arguments)
         except asyncpg.PostgresError as error:
             if is_away(error):
                 self._doubt = _Doubt(plan, 0)

@@ -24,8 +24,10 @@ from mobox.storage.files import Blobs, FileStore
 from mobox.storage.following import Following, Page
 from mobox.storage.log import RawLine, Run, RunId
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
+from mobox.storage.permissions import Permission
 from mobox.storage.read_slots import Effort, ReadSlots, Searches
 from mobox.storage.sqlite import keys as api_keys
+from mobox.storage.sqlite import permissions as permissions_of_chats
 from mobox.storage.sqlite import reads, retention, turns
 from mobox.storage.sqlite.appends import start_next_attempt
 from mobox.storage.sqlite.database import (
@@ -161,14 +163,22 @@ class SqliteStorage(Following):
         events: Sequence[StreamEvent],
         ts: int | None,
         raw: Sequence[RawLine] = (),
+        permissions: Sequence[Permission] = (),
     ) -> list[LogEntry]:
-        appended: Appended = await self._writer.submit(prepare(run_id, epoch, events, ts, raw))
+        batch = prepare(run_id, epoch, events, ts, raw, permissions)
+        appended: Appended = await self._writer.submit(batch)
         return appended.entries
 
     async def next_attempt(
-        self, run_id: RunId, epoch: int, events: Sequence[StreamEvent], ts: int | None
+        self,
+        run_id: RunId,
+        epoch: int,
+        events: Sequence[StreamEvent],
+        ts: int | None,
+        permissions: Sequence[Permission] = (),
     ) -> Run:
-        return (await self._start_next_attempt(prepare(run_id, epoch, events, ts))).run
+        batch = prepare(run_id, epoch, events, ts, permissions=permissions)
+        return (await self._start_next_attempt(batch)).run
 
     async def _read_ahead(self, run_id: RunId, after: int) -> list[Page]:
         pages = await self._readers.query(reads.read_ahead, run_id, after)
@@ -184,6 +194,7 @@ class SqliteStorage(Following):
     raw_lines = _snapshot(reads.raw_lines)
     note = _change(turns.note)
     asked = _snapshot(turns.asked)
+    granted = _query(permissions_of_chats.granted)
 
     # Leases
 
@@ -206,9 +217,9 @@ class SqliteStorage(Following):
         return await self._readers.snapshot(reads.expired_runs, self._settings.clock())
 
     async def _expire_dead(self) -> None:
-        """Expire the leases of processes that have died, which nobody renews any more."""
-        owners = await self._readers.query(reads.lease_owners)
-        for name in owners - {self._holder}:
+        """Expire the leases of processes that have died, and forget their readers."""
+        processes = await self._readers.query(reads.active_processes)
+        for name in processes - {self._holder}:
             if await self.is_running(name) is False:
                 await self._expire_process(name)
                 await asyncio.to_thread(self._processes.forget, name)
@@ -304,6 +315,8 @@ class SqliteStorage(Following):
         return self._writer.submit(partial(reads.store_fold, made=made))
 
     chat = _snapshot(reads.chat)
+    permissions = _snapshot(permissions_of_chats.permissions_of)
+    revoke_permission = _change(permissions_of_chats.revoke_permission)
     rename = _change(turns.rename_chat)
     _delete_chat = _change(turns.delete_chat)
 

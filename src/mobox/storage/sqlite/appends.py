@@ -22,6 +22,7 @@ from mobox.storage.encoding import EVENTS_PER_ROW, Append, Appended, NextAttempt
 from mobox.storage.log import Position, Run, RunId, Status, keep_raw
 from mobox.storage.runs import after_events, in_next_attempt
 from mobox.storage.sqlite.database import LAST_ID, Connection, Transaction
+from mobox.storage.sqlite.permissions import add_permissions
 from mobox.storage.sqlite.reads import find_run, ids_of, times_of
 from mobox.storage.tables import CHANGING_COLUMNS, changing_values, encode_json
 
@@ -210,6 +211,7 @@ def _append_as(
     _insert_many(connection, "raw", _RAW_ROW, raw)
     run = replace(run, raw_lines=lines, raw_bytes=size)
     save_run(connection, n, run)
+    add_permissions(connection, chat, append.permissions)
     if run.status != before.status:
         connection.execute("UPDATE chat SET updated_at = ? WHERE n = ?", (transaction.now, chat))
     return run, Appended(run.id, Position(run.tail_seq, run.status), entries, append.size)

@@ -103,10 +103,15 @@ def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[str, Ru
     return {chat_id: run_id for chat_id, run_id in rows if run_id is not None}
 
 
-def lease_owners(connection: Connection) -> set[str]:
-    """The processes that own leases of running runs."""
-    find = "SELECT DISTINCT lease_owner FROM run WHERE status = 'running'"
-    return {owner for (owner,) in connection.execute(find) if owner}
+_PROCESSES = """
+SELECT lease_owner FROM run WHERE status = 'running' AND lease_owner IS NOT NULL
+UNION SELECT process FROM reader WHERE run IN (SELECT n FROM run WHERE status = 'running')
+"""
+
+
+def active_processes(connection: Connection) -> set[str]:
+    """The processes that own leases of running runs, or have clients that read these."""
+    return {process for (process,) in connection.execute(_PROCESSES)}
 
 
 def expired_runs(connection: Connection, now: int) -> list[Run]:

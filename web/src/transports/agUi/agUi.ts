@@ -120,12 +120,12 @@ function decided(part: UIMessage["parts"][number]): Answer[] {
 }
 
 /** An answer, with our name of the decision; ids of requests are those on the wire. */
-function entry({ requestId, decision, value, reason }: Answer): Resume[number] {
+function entry({ requestId, decision, value, reason, scope }: Answer): Resume[number] {
   const payload = value ?? reason;
   return {
     interruptId: requestId,
     status: decision === "cancelled" ? "cancelled" : "resolved",
     ...(payload !== undefined && { payload }),
-    metadata: { mobox: { decision } },
+    metadata: { mobox: { decision, ...(scope && { scope }) } },
   };
 }

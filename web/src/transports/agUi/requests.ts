@@ -37,17 +37,26 @@ export class Requests {
     const request = this.#open.get(id);
     this.#open.delete(id);
     if (!request || (request.isApproval && !this.#waits(request))) return [];
-    const { decision, value, reason } = fields;
+    const { decision, value, reason, automatic } = fields;
     const answered = {
       decision,
       ...(value !== undefined && { value }),
       ...(reason !== undefined && { reason }),
+      ...(automatic !== undefined && { automatic }),
     };
     const data = hasData(request) ? [this.#data(request.about, answered)] : [];
     if (!request.isApproval) return data;
     // Logs of older versions have the reason as the value; the value of an edit is the input.
     const words = textOf(reason) ?? (decision === "edited" ? undefined : textOf(value));
-    return [...data, ...this.#decided(request, id, APPROVED[textOf(decision) ?? ""], words)];
+    const approved = APPROVED[textOf(decision) ?? ""];
+    if (approved === undefined) return data;
+    if (!approved) this.calls.deny(idIn(request.about.toolCallId));
+    const why = words === undefined ? {} : { reason: words };
+    return [
+      ...data,
+      this.#approval(request.about, automatic === true),
+      { type: "tool-approval-response", approvalId: id, approved, ...why },
+    ];
   }
 
   /** The approval requests still open at the end of a response. */
@@ -56,21 +65,6 @@ export class Requests {
       (request) => request.isApproval && this.#waits(request),
     );
     return held.map(({ about }) => this.#approval(about));
-  }
-
-  #decided(
-    { about }: OpenRequest,
-    approvalId: string,
-    approved: boolean | undefined,
-    reason: string | undefined,
-  ): UIMessageChunk[] {
-    if (approved === undefined) return [];
-    if (!approved) this.calls.deny(idIn(about.toolCallId));
-    const why = reason === undefined ? {} : { reason };
-    return [
-      this.#approval(about),
-      { type: "tool-approval-response", approvalId, approved, ...why },
-    ];
   }
 
   #read(about: Fields): OpenRequest {
@@ -82,13 +76,14 @@ export class Requests {
     return this.calls.waits(idIn(about.toolCallId));
   }
 
-  #approval({ id, toolCallId, prompt }: Fields): UIMessageChunk {
+  #approval({ id, toolCallId, prompt }: Fields, isAutomatic = false): UIMessageChunk {
     const reason = textOf(prompt);
     return {
       type: "tool-approval-request",
       approvalId: idIn(id),
       toolCallId: idIn(toolCallId),
       ...(reason !== undefined && { reason }),
+      ...(isAutomatic && { isAutomatic }),
     };
   }
 

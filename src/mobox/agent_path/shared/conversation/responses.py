@@ -1,7 +1,8 @@
 """Input items of OpenAI's Responses API, which its Agents SDK takes too.
 
-A message, a call, a result and a thought are items of their own. A thought can be sent again only
-with its encrypted content: ask for it with `include=["reasoning.encrypted_content"]`.
+A message, a call, a result and a thought are items of their own; a result may have images and PDFs.
+A thought can be sent again only with its encrypted content: ask for it with
+`include=["reasoning.encrypted_content"]`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _answer(message: Message, ids: Ids, notes: Notes) -> list[dict[str, Any]]:
         if isinstance(item, Call) and not item.server:
             name = ids.take(item.id)
             items.append(_call(item, name))
-            output = result_text(item, notes)
+            output = _output(item, notes)
             results.append({"type": "function_call_output", "call_id": name, "output": output})
         else:
             texts = answer_texts(item, notes)
@@ -75,6 +76,14 @@ def _call(call: Call, name: str) -> dict[str, Any]:
     arguments = json.dumps(call.input, ensure_ascii=False)
     about = {"call_id": name, "name": tool_name(call.name), "arguments": arguments}
     return {"type": "function_call", **about}
+
+
+def _output(call: Call, notes: Notes) -> str | list[dict[str, Any]]:
+    """A result: a text, or parts if it has files that the API takes."""
+    content = call.result()
+    if not any(isinstance(each, File) and _file(each) for each in content):
+        return result_text(call, notes)
+    return [_part(each, notes) for each in content]
 
 
 def _part(item: Item, notes: Notes) -> dict[str, Any]:

@@ -23,7 +23,7 @@ INTERRUPTED = "interrupted"
 NO_OUTPUT = {
     "denied": "denied: a person did not allow this call",
     "error": "error: the call failed",
-    INTERRUPTED: "interrupted: this call has no result",
+    INTERRUPTED: "interrupted: this call has no result; it is not known whether it took effect",
     "unknown": "unknown: it is not known whether this call was made",
 }
 """What a model is told in place of a result that does not exist, by the call's status."""

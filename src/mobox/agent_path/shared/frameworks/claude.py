@@ -32,6 +32,7 @@ from typing import Any
 
 from ..control import Turn, read_turn
 from ..objects import emit_object
+from ..output import write_exit
 from .claude_content import Block, content_of, history_of, prompt_of, result, text
 from .claude_late import AGAIN, Late, deferred_session, late_results
 from .claude_memory import Journal, Memory, Record, Sessions
@@ -54,6 +55,7 @@ def run(options: Any = None, **more: Any) -> None:
     if asyncio.run(_emit(options, turn, more)):
         sys.stderr.flush()
         os._exit(130)  # a tool in a thread would keep the process
+    write_exit()
 
 
 async def _emit(options: Any, turn: Turn, more: dict[str, Any]) -> bool:

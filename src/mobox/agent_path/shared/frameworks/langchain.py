@@ -25,6 +25,7 @@ from typing import Any
 
 from ..control import Turn, read_turn
 from ..objects import emit_object
+from ..output import write_exit
 from .langchain_answers import TURN, Interrupts, resume_values
 from .langchain_memory import RUN, Start, find_start, messages_for, with_memory
 from .langchain_messages import messages_of
@@ -43,6 +44,7 @@ def run(thing: Any, **options: Any) -> None:
         asyncio.run(_emit(thing, turn, options))
     except KeyboardInterrupt:  # it was stopped
         sys.exit(130)
+    write_exit()
 
 
 async def _emit(thing: Any, turn: Turn, options: dict[str, Any]) -> None:

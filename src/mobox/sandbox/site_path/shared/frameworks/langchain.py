@@ -1,4 +1,4 @@
-"""`shared.frameworks.langchain` for agents that are run by hand; see emitter.py beside."""
+"""`shared.frameworks.langchain` for agents that are run by hand; see emitter.py above."""
 
 from mobox.agent_path.shared.frameworks.langchain import frontend_tools, messages, run, stream
 

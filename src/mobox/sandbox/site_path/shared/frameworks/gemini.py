@@ -1,0 +1,5 @@
+"""`shared.frameworks.gemini` for agents that are run by hand; see emitter.py above."""
+
+from mobox.agent_path.shared.frameworks.gemini import Answer, Call, emit, messages
+
+__all__ = ["Answer", "Call", "emit", "messages"]

@@ -1,0 +1,1 @@
+export{V as Mermaid}from"./index-BN1Oqw3z.js";

@@ -1,1 +1,0 @@
-export{V as Mermaid}from"./index-BOSyUHSq.js";
