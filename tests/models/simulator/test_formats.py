@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -178,7 +179,9 @@ async def test_client_that_leaves_ends_a_stall() -> None:
 
     app = simulator(Script({"a": [[Text("Hi"), Wait(0.001), Stall()]]}), pace=0)
     body = json.dumps(WIRES[0].body("[[a]]", stream=True)).encode()
-    received = iter([{"type": "http.request", "body": body}, {"type": "http.disconnect"}])
+    received: Iterator[dict[str, Any]] = iter(
+        [{"type": "http.request", "body": body}, {"type": "http.disconnect"}]
+    )
     sent = []
 
     async def receive() -> dict[str, Any]:

@@ -41,6 +41,7 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+Sleep = Callable[[asyncio.Future[Any], float | None], Awaitable[bool]]
 
 PACE: Final = 50.0
 """Tokens per second."""
@@ -65,25 +66,34 @@ def simulator(script: Script | None = None, *, pace: float | None = None) -> ASG
     """
     script = script or Script()
     chosen = script.pace if pace is None else pace
-    return _Simulator(script, PACE if chosen is None else chosen)
+    return Simulator(script, PACE if chosen is None else chosen)
 
 
-class _Left(Exception):
+class _Disconnected(Exception):
     """The client has disconnected."""
 
 
-class _Simulator:
-    def __init__(self, script: Script, pace: float) -> None:
+async def disconnects(client: asyncio.Future[Any], seconds: float | None) -> bool:
+    """Wait so long, `None` for ever, or until the client disconnects; return whether it did."""
+    done, _ = await asyncio.wait({client}, timeout=seconds)
+    return bool(done)
+
+
+class Simulator:
+    """The app; `sleep` waits between the pieces of an answer."""
+
+    def __init__(self, script: Script, pace: float, sleep: Sleep = disconnects) -> None:
         self._script = script
         self._pace = pace
+        self._sleep = sleep
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return  # a server of an app without a lifespan does not wait for one
-        exchange = _Exchange(scope, receive, send, self._pace)
+        exchange = _Exchange(scope, receive, send, self._pace, self._sleep)
         try:
             await self._respond(exchange)
-        except _Left:
+        except _Disconnected:
             pass
         finally:
             exchange.close()
@@ -104,7 +114,8 @@ class _Simulator:
         except InvalidRequest as error:
             await exchange.fail(api, Fail(400, str(error)))
             return
-        if isinstance(given.breaks, Fail) and (not given.steps or not request.stream):
+        if isinstance(given.breaks, Fail) and not (request.stream and any(given.content)):
+            await exchange.wait_for(given)
             await exchange.fail(api, given.breaks)
         elif request.stream:
             await exchange.stream(api, given)
@@ -152,7 +163,9 @@ def _decoded(body: bytes) -> Document:
 class _Exchange:
     """One request and its response."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, pace: float) -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, pace: float, sleep: Sleep
+    ) -> None:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self._headers = {name.lower(): value for name, value in scope["headers"]}
@@ -160,7 +173,8 @@ class _Exchange:
         self._receive = receive
         self._send = send
         self._pace = pace
-        self._left: asyncio.Future[Any] | None = None
+        self._sleep = sleep
+        self._disconnect: asyncio.Future[Any] | None = None
 
     @property
     def header_names(self) -> frozenset[str]:
@@ -178,7 +192,7 @@ class _Exchange:
         while more:
             message = await self._receive()
             if message["type"] == "http.disconnect":
-                raise _Left
+                raise _Disconnected
             parts.append(message.get("body", b""))
             size += len(parts[-1])
             if size > LARGEST_BODY:
@@ -186,9 +200,13 @@ class _Exchange:
             more = message.get("more_body", False)
         return b"".join(parts)
 
+    async def wait_for(self, given: Answer) -> None:
+        """Wait as long as all waits of the answer take, if it is not streamed."""
+        await self._wait(sum(step.seconds for step in given.steps if isinstance(step, Wait)))
+
     async def whole(self, api: Api, given: Answer) -> None:
         """Send the answer as one document."""
-        await self._wait(sum(step.seconds for step in given.steps if isinstance(step, Wait)))
+        await self.wait_for(given)
         if isinstance(given.breaks, Stall):
             await self._stall(given.breaks)
         document = msgspec.json.encode(api.whole(given))
@@ -242,8 +260,8 @@ class _Exchange:
 
     def close(self) -> None:
         """Stop waiting for the client to disconnect."""
-        if self._left is not None:
-            self._left.cancel()
+        if self._disconnect is not None:
+            self._disconnect.cancel()
 
     async def _start(self, status: int, kind: str, headers: dict[str, str]) -> None:
         named = {"content-type": kind, **headers}.items()
@@ -251,8 +269,8 @@ class _Exchange:
         await self._send({"type": "http.response.start", "status": status, "headers": pairs})
 
     async def _write(self, data: bytes, *, more: bool = True) -> None:
-        if self._left is not None and self._left.done():
-            raise _Left
+        if self._disconnect is not None and self._disconnect.done():
+            raise _Disconnected
         await self._send({"type": "http.response.body", "body": data, "more_body": more})
 
     async def _pause(self, tokens: int) -> None:
@@ -267,11 +285,10 @@ class _Exchange:
         """Wait, unless the client disconnects before."""
         if seconds == 0:
             return
-        if self._left is None:
-            self._left = asyncio.ensure_future(self._receive())
-        done, _ = await asyncio.wait({self._left}, timeout=seconds)
-        if done:
-            raise _Left
+        if self._disconnect is None:
+            self._disconnect = asyncio.ensure_future(self._receive())
+        if await self._sleep(self._disconnect, seconds):
+            raise _Disconnected
 
 
 def _id(given: Answer) -> str:

@@ -109,7 +109,7 @@ class Wait(Struct, frozen=True):
 
 
 class Fail(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """An error of the provider: as a response if it is the first step, else in the stream."""
+    """An error of the provider: as the response if nothing was sent before, else in the stream."""
 
     status: Status
     message: str = ""
