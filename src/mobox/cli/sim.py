@@ -84,10 +84,13 @@ def _script(arguments: argparse.Namespace) -> Script:
         return Script()
     settings = storage_settings(arguments)
     try:
-        return from_log(with_storage(settings, partial(_entries, arguments)))
+        script = from_log(with_storage(settings, partial(_entries, arguments)))
     except RunNotFound as error:
         where = f"of owner {arguments.owner!r} (--owner) in {without_password(settings.database)}"
         raise MoboxError(f"{error} {where}") from None
+    if not any(script.scenario(name).turns for name in script.scenarios):
+        raise MoboxError(f"run {arguments.run_id!r} has no answer of a model")
+    return script
 
 
 async def _entries(arguments: argparse.Namespace, storage: Storage) -> list[LogEntry]:

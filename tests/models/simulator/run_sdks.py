@@ -220,7 +220,8 @@ class Gemini:
     def __init__(self, retries: int = 0) -> None:
         from google import genai
 
-        options = genai.types.HttpOptions(base_url=URL)
+        retry = genai.types.HttpRetryOptions(attempts=1, initial_delay=0.01)
+        options = genai.types.HttpOptions(base_url=URL, retry_options=retry)
         self.client = genai.Client(api_key="k", http_options=options)
 
     def first(self, text: str) -> list[Any]:

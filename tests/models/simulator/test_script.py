@@ -5,18 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from mobox.errors import InvalidScript
 from mobox.models.simulator import (
     Cut,
     Fail,
+    Page,
     Refuse,
     Scenario,
     Script,
+    ServerTool,
     Stall,
+    Step,
     Text,
     Think,
     Tool,
+    Usage,
     load_script,
     parse_script,
 )
@@ -105,7 +110,26 @@ def test_without_scenarios_markers_mean_nothing() -> None:
 
 
 def test_a_written_script_is_read_back() -> None:
-    import yaml
-
     script = parse_script(SCENARIOS)
+    assert parse_script(yaml.safe_dump(script.document())) == script
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Think("", redacted=True),
+        Fail(429, retry_after=0, times=0),
+        Fail(500),
+        Stall(0),
+        Stall(),
+        Refuse(""),
+        Refuse(),
+        Tool("f"),
+        ServerTool("web_search", "", [Page("https://example.org")]),
+        Usage(input=0),
+    ],
+    ids=repr,
+)
+def test_a_written_step_is_read_back(step: Step) -> None:
+    script = Script({"a": Scenario([[step]])})
     assert parse_script(yaml.safe_dump(script.document())) == script

@@ -84,13 +84,13 @@ class Simulator:
 
     def __init__(self, script: Script, pace: float, sleep: Sleep = disconnects) -> None:
         self._script = script
-        self._pace = pace
+        self.pace = pace
         self._sleep = sleep
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return  # a server of an app without a lifespan does not wait for one
-        exchange = _Exchange(scope, receive, send, self._pace, self._sleep)
+        exchange = _Exchange(scope, receive, send, self.pace, self._sleep)
         try:
             await self._respond(exchange)
         except _Disconnected:

@@ -16,8 +16,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
-from msgspec.structs import asdict
+from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType, field
+from msgspec.structs import FieldInfo, asdict, fields
 
 MARKER: Final = re.compile(r"\[\[([A-Za-z][\w.-]*)(?: [^\[\]]*)?\]\]")
 
@@ -281,10 +281,16 @@ NAMES: Final[Mapping[type[Struct], str]] = {
 
 def written(step: Step) -> dict[str, Any]:
     """The line of a step."""
-    fields = {k: v for k, v in asdict(step).items() if v not in (None, "", [], {}, False)}
-    if isinstance(step, ServerTool):
-        fields["pages"] = [asdict(page) for page in step.pages]
-    if not step.__struct_fields__:
-        return {NAMES[type(step)]: True}
-    is_short = NAMES[type(step)] in SHORT and len(fields) <= 1
-    return {NAMES[type(step)]: next(iter(fields.values()), True) if is_short else fields}
+    name = NAMES[type(step)]
+    given = {each.name: getattr(step, each.name) for each in fields(step) if _is_given(step, each)}
+    if isinstance(step, ServerTool) and step.pages:
+        given["pages"] = [asdict(page) for page in step.pages]
+    if name in SHORT and given.keys() <= set(step.__struct_fields__[:1]):
+        return {name: next(iter(given.values()), True)}
+    return {name: given}
+
+
+def _is_given(step: Step, of: FieldInfo) -> bool:
+    """Whether a field must be in the line: others have their default."""
+    default = of.default if of.default_factory is NODEFAULT else of.default_factory()
+    return of.required or bool(getattr(step, of.name) != default)
