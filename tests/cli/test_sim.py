@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
-from collections.abc import Sequence
 from pathlib import Path
 
 import httpx
 import pytest
 
-from mobox import StreamEvent
-from mobox.events import Done, Error, Start, Text, TextDelta, TextEnd
-from mobox.formatters.ai_sdk.requests import read_request
+from mobox.events import Done, Error
 from mobox.models.simulator import Script, parse_script
-from mobox.server.app import open_services
-from mobox.settings import OWNER, Settings
 from models.simulator.asking import WIRES, events
 from models.simulator.live import mobox_sim
 from models.simulator.scenarios import SCENARIOS
-from server.live_server import message, mobox
+from models.simulator.stored import SAID, stored_run
+from server.live_server import mobox
 
-AGENTS = Path(__file__).parents[2] / "agents"
 CHAT = WIRES[1]
-SAID = [Text(id="t1"), TextDelta(id="t1", delta="It is warm."), TextEnd(id="t1")]
-
-
-def stored_run(data: Path, said: Sequence[StreamEvent]) -> str:
-    """A run with these events, in a store without a server."""
-
-    async def write() -> str:
-        async with open_services(Settings(data=data, agents=AGENTS)) as it:
-            request = read_request(message("c1", "Hello"))
-            run = (await it.storage.begin_turn(OWNER, request, "demo", "emitted")).run
-            await it.storage.append(run.id, run.epoch, [Start(framework="emitted"), *said], 1, [])
-            return run.id
-
-    return asyncio.run(write())
 
 
 def asked(url: str, prompt: str) -> httpx.Response:
