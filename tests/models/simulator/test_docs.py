@@ -5,7 +5,6 @@ tests/repo/test_docs.py runs its Python.
 
 from __future__ import annotations
 
-import asyncio
 import re
 import shlex
 from pathlib import Path
@@ -14,14 +13,12 @@ import pytest
 
 from mobox.capture.catalog import load_agent
 from mobox.cli.sim import INTRO, KEY
-from mobox.events import Done, Start, Text, TextDelta, TextEnd
-from mobox.formatters.ai_sdk.requests import read_request
+from mobox.events import Done
 from mobox.models.simulator import parse_script
 from mobox.models.simulator.script import StepLine
-from mobox.server.app import open_services
-from mobox.settings import OWNER, Settings
 from models.simulator.asking import WIRES, Wire, ask
-from server.live_server import message, mobox
+from models.simulator.stored import SAID, stored_run
+from server.live_server import mobox
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "sim.md").read_text("utf-8")
@@ -29,13 +26,6 @@ FILES = dict(re.findall(r"^```yaml (\S+)\n(.*?)^```", PAGE, re.M | re.S))
 SHELL = re.findall(r"^```bash\n(.*?)^```", PAGE, re.M | re.S)
 COMMANDS = [line for block in SHELL for line in block.splitlines() if line.startswith("mobox")]
 EXPORTS = [line for block in SHELL for line in block.splitlines() if line.startswith("export")]
-SAID = [
-    Start(framework="emitted"),
-    Text(id="t1"),
-    TextDelta(id="t1", delta="It is warm."),
-    TextEnd(id="t1"),
-    Done(reason="stop"),
-]
 
 
 def table(heading: str) -> set[str]:
@@ -43,24 +33,12 @@ def table(heading: str) -> set[str]:
     below = PAGE.partition(heading)[2]
     found = re.search(r"^\|.*\n\|[-|]+\n((?:\|.*\n)+)", below, re.M)
     assert found is not None
-    return set(
-        re.findall(r"`([\w-]+)", "\n".join(row.split("|")[1] for row in found[1].split("\n")[:-1]))
-    )
-
-
-def stored_run(data: Path) -> str:
-    async def write() -> str:
-        async with open_services(Settings(data=data, agents=ROOT / "agents")) as it:
-            request = read_request(message("c1", "Hello"))
-            run = (await it.storage.begin_turn(OWNER, request, "demo", "emitted")).run
-            await it.storage.append(run.id, run.epoch, SAID, 1, [])
-            return run.id
-
-    return asyncio.run(write())
+    first = [row.split("|")[1] for row in found[1].splitlines()]
+    return set(re.findall(r"`([\w-]+)", "\n".join(first)))
 
 
 def test_commands_are_valid(tmp_path: Path) -> None:
-    run_id = stored_run(tmp_path)
+    run_id = stored_run(tmp_path, [*SAID, Done(reason="stop")])
     (tmp_path / "script.yaml").write_text(FILES["script.yaml"])
     assert len(COMMANDS) == 5
     for command in COMMANDS:

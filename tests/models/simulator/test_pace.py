@@ -55,7 +55,7 @@ async def exchange(
         sent.append(message)
 
     path, _, query = ((stream and wire.stream_path) or wire.path).partition("?")
-    scope = {"type": "http", "method": "POST", "path": path, "headers": []}
+    scope: dict[str, Any] = {"type": "http", "method": "POST", "path": path, "headers": []}
     scope["query_string"] = query.encode()
     await Simulator(SCRIPT, pace, sleep)(scope, receive, send)
     return waits, sent[0]["status"]
