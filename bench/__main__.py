@@ -23,6 +23,7 @@ BENCHES = {
     "tails": "bench.tails",
     "processes": "bench.processes",
     "start": "bench.start",
+    "models": "bench.models",
     "web": "bench.web",
 }
 """By the name that ONLY takes; each module is a `bench.figures.Bench`."""

@@ -22,6 +22,7 @@
   * AgentError            a function agent failed, with a message for the user
   * WouldBlock            waiting for an answer would block the event loop
   * NotOpen               a box was used before it was opened, or after it was closed
+  * NoModelAccess         a function uses a model outside of its run, or one it does not name
   * NotJson               text is not valid JSON, or cannot be stored
   * UnrecognizedLine      a parser does not recognize a line, and passes it on as RAW
     * NotShown            a parser recognizes the line, and it makes no event
@@ -231,6 +232,18 @@ class NotOpen(MoboxError):
     def __init__(self) -> None:
         super().__init__(
             "this Mobox is not open: use it in `async with`, or in an app whose lifespan is run"
+        )
+
+
+class NoModelAccess(MoboxError):
+    """A function has no access to this provider of models."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        self.name = name
+        there_are = ", ".join(sorted(known)) or "none"
+        super().__init__(
+            f"no access to the model {name!r} here (accessible: {there_are}): call it in the run "
+            f"of an agent that names it, @mobox.agent(…, models=[{name!r}])"
         )
 
 

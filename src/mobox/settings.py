@@ -36,6 +36,8 @@ TEST_CLIENT: Final = "testserver"
 """The host name that Starlette's `TestClient` sends; no public site can have it."""
 ANY: Final = "*"
 """In a list of hosts or headers: all of them."""
+MODELS: Final = "models"
+"""The folder of cassettes and of the usage of models, in the data folder."""
 BUNDLED_AGENTS: Final = Path(__file__).parent / "agents"
 REPOSITORY_AGENTS: Final = Path(__file__).parents[2] / "agents"
 """The bundled agents in a clone, where they are not part of a wheel."""
@@ -349,6 +351,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     health_host: Annotated[
         str, Setting("address of a worker's health endpoint, which has no authentication")
     ] = "127.0.0.1"
+    models: Annotated[
+        Path | None,
+        Setting("file of upstreams, budgets and prices of models (default: models.yaml)", _folder),
+    ] = None
+    record_models: Annotated[
+        bool, Setting("true: store the requests to models and their responses", _flag)
+    ] = False
     log_level: Annotated[
         str,
         Setting("debug, info, warning or error", _one_of("debug", "info", "warning", "error")),
@@ -376,6 +385,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How long an agent's process may take to exit after it has said that it is done."""
     drain: float = 8
     """How long agents have to exit when the server shuts down."""
+
+    beside: Path | None = None
+    """The folder in which `.env` and `models.yaml` are looked for; the commands set it. A program
+    around Mobox has its own."""
 
     # Those of a store that only a program sets.
 

@@ -118,7 +118,7 @@ WRONG = {
         3,
         "timeout",
         "unknown field; known: name, description, framework, entry, env, optional_env, timeouts,"
-        " limits, warm",
+        " limits, warm, models, model, cassette",
     ),
     "too many spares": ("warm: 5\n", 1, "warm", "Expected `int` <= 4"),
     "unknown inner field": (

@@ -55,6 +55,8 @@ VALUES = {
     "queue": ("2.5", 2.5),
     "health_port": ("8124", 8124),
     "health_host": ("0.0.0.0", "0.0.0.0"),
+    "models": ("my.yaml", Path("my.yaml")),
+    "record_models": ("true", True),
     "log_level": ("WARNING", "warning"),
 }
 
@@ -112,7 +114,8 @@ def test_every_setting_is_tried_here() -> None:
     of_a_supervisor = {"drain", "grace", "look", "notice", "quiet", "sweep", "sweep_files"}
     of_a_store = {"busy_seconds", "opening_seconds", "poll_seconds", "raw_bytes", "readers"}
     of_processes = {"exit_seconds", "spare_seconds"}
-    only_in_programs = of_a_supervisor | of_processes | of_a_store | {"clock", "synchronous"}
+    of_a_program = {"beside", "clock", "synchronous"}
+    only_in_programs = of_a_supervisor | of_processes | of_a_store | of_a_program
     assert VALUES.keys() | only_in_programs == set(Settings.__struct_fields__)
     assert not VALUES.keys() & only_in_programs
 

@@ -162,7 +162,7 @@ def test_its_options_are_settings_of_a_server() -> None:
 def test_an_option_has_the_type_of_its_setting() -> None:
     of_settings, of_options = get_type_hints(Settings), get_type_hints(Options)
     del of_options["agents"]  # also takes function agents
-    wider = {Path: str | Path, tuple[str, ...]: Sequence[str]}
+    wider = {Path: str | Path, Path | None: str | Path, tuple[str, ...]: Sequence[str]}
     for name, taken in of_options.items():
         kept = of_settings[name]
         assert taken == wider.get(kept, kept) or taken | None == kept, name

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from starlette.requests import Request
 
 from mobox.capture.catalog import Catalog
+from mobox.capture.model_access import NoModels
 from mobox.server.health import ready
 from mobox.server.metrics import Registry
 from mobox.server.services import Process
@@ -88,7 +89,13 @@ async def test_readiness_check_does_not_hide_that_the_machine_slept(
     assert await given_up(store) == [silent.id]
     monkeypatch.setattr(time, "clock_gettime", lambda which: since_boot(which) + 3600)
     supervisor = Supervisor(store, Catalog([]), tmp_path)
-    process = Process(settings=Settings(), storage=store, supervisor=supervisor, metrics=Registry())
+    process = Process(
+        settings=Settings(),
+        storage=store,
+        supervisor=supervisor,
+        metrics=Registry(),
+        models=NoModels(),
+    )
     assert (await ready(Request({"type": "http"}), process)).status_code == 200
     clock.now += 3_600_000
     assert await given_up(store) == []

@@ -137,6 +137,10 @@ class CallableExecution:
         """Pass the frontend state that came with an answer."""
         self._turn.see_frontend(frontend)
 
+    def when_ended(self, call: Callable[[], None]) -> None:
+        """Call this once it has ended, or was abandoned."""
+        self._ended.add_done_callback(lambda _: call())
+
     async def stop(self) -> Outcome:
         """Stop it. Continues even if the caller is cancelled."""
         self._begin_to_stop()

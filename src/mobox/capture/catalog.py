@@ -17,10 +17,11 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Final
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar, get_args
 
 import msgspec
 import yaml
@@ -60,9 +61,16 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     file_size: Count | None = None
     output: Count = 256 << 20
     """Bytes written to stdout."""
+    tokens: Count | None = None
+    """Tokens of models that the run may use, in all attempts; as are the next two."""
+    cost_usd: Annotated[float, Meta(gt=0)] | None = None
+    calls: Count | None = None
+    """Calls of models."""
 
 
 _SIZES: Final = ("memory", "file_size", "output")
+MODELS: Final = ("anthropic", "gemini", "openai")
+"""The providers of models that need no settings; a server's settings may add others."""
 
 
 class Agent(Struct, frozen=True, kw_only=True):
@@ -82,6 +90,10 @@ class Agent(Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     warm: int = 0
     """Processes that are kept started for its next turns."""
+    models: tuple[str, ...] = ()
+    """The providers that it reaches through the server's gateway, without a key of its own."""
+    cassette: Path | None = None
+    """The recorded responses that it gets instead of a model's."""
 
     def lacks(self, ours: Mapping[str, str] = os.environ) -> str | None:
         """A sentence naming the variables to pass on that the server does not have."""
@@ -105,22 +117,26 @@ class _File(Struct, kw_only=True, forbid_unknown_fields=True):
     timeouts: Timeouts = Timeouts()
     limits: Limits = Limits()
     warm: Spares = 0
+    models: list[str] = field(default_factory=list)
+    model: Literal["recorded"] | None = None
+    cassette: str | None = None
 
 
 class Catalog:
     """Agents by their id."""
 
-    def __init__(self, agents: Iterable[Agent] = ()) -> None:
+    def __init__(self, agents: Iterable[Agent] = (), models: Collection[str] = MODELS) -> None:
         self._agents: dict[str, Agent] = {}
+        self._models = models
         self.problems: list[InvalidAgent] = []
         """The errors of agents that could not be loaded."""
         for agent in agents:
             self.add(agent)
 
     @classmethod
-    def load(cls, folder: Path) -> Catalog:
-        """The agents in the folders of `folder`."""
-        catalog = cls()
+    def load(cls, folder: Path, models: Collection[str] = MODELS) -> Catalog:
+        """The agents in the folders of `folder`, which may name these `models`."""
+        catalog = cls(models=models)
         catalog.add_folder(folder)
         return catalog
 
@@ -128,16 +144,21 @@ class Catalog:
         """Register the agents in the folders of `folder`; raises as `add` does."""
         for file in sorted(folder.glob(f"*/{FILE}")):
             try:
-                agent = load_agent(file.parent)
+                agent = load_agent(file.parent, self._models)
             except InvalidAgent as problem:
                 self.problems.append(problem)
             else:
                 self.add(agent)
 
     def add(self, agent: Agent) -> None:
-        """Register an agent; raises `AgentTaken` where another has its id."""
+        """Register an agent; raises `AgentTaken`, and `InvalidAgent` if it is a function."""
         if agent.id in self._agents:
             raise AgentTaken(agent.id)
+        unknown = [name for name in agent.models if name not in self._models]
+        if unknown and isinstance(agent, FunctionAgent):
+            there_are = ", ".join(sorted(self._models))
+            problem = f"unknown model {unknown[0]!r}; known: {there_are}"
+            raise _wrong(agent.function, "models", problem)
         self._agents[agent.id] = agent
 
     def get(self, name: str) -> Agent:
@@ -160,8 +181,13 @@ class WatchedCatalog(Catalog):
     when the code has changed (supervisor/spares.py).
     """
 
-    def __init__(self, folder: Path, on_change: Callable[[Catalog], None]) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        folder: Path,
+        on_change: Callable[[Catalog], None],
+        models: Collection[str] = MODELS,
+    ) -> None:
+        super().__init__(models=models)
         self._folder = folder
         self._on_change = on_change
         self._seen: Stamps = ()
@@ -172,7 +198,7 @@ class WatchedCatalog(Catalog):
         seen = _stamps(self._folder)
         if seen != self._seen:
             self._seen = seen
-            fresh = Catalog.load(self._folder)
+            fresh = Catalog.load(self._folder, self._models)
             self._agents, self.problems = fresh._agents, fresh.problems
             self._on_change(fresh)
 
@@ -200,16 +226,16 @@ def _stamps(folder: Path) -> Stamps:
     return tuple(found)
 
 
-def load_agent(folder: Path) -> Agent:
+def load_agent(folder: Path, models: Collection[str] = MODELS) -> Agent:
     """The agent of one folder; raises `InvalidAgent`."""
-    page = _Page(folder / FILE)
+    page = Page(folder / FILE, _File)
     if not ID.fullmatch(folder.name):
         raise page.wrong(
             "",
             f"the folder's name is the agent's id and cannot be {folder.name!r}"
             f" (expected {ID.pattern})",
         )
-    config = page.read()
+    config = page.read(_with_sizes)
     if config.framework not in frameworks():
         known = ", ".join(frameworks())
         raise page.wrong("framework", f"unknown framework {config.framework!r}; known: {known}")
@@ -225,10 +251,35 @@ def load_agent(folder: Path) -> Agent:
         timeouts=config.timeouts,
         limits=config.limits,
         warm=config.warm,
+        models=_models(page, config.models, models),
+        cassette=_cassette(page, config),
     )
 
 
-def _argv(page: _Page, entry: str | list[str]) -> tuple[str, ...]:
+def _models(page: Page[_File], named: list[str], known: Collection[str]) -> tuple[str, ...]:
+    for place, name in enumerate(named):
+        if name not in known:
+            there_are = ", ".join(sorted(known))
+            raise page.wrong(f"models[{place}]", f"unknown model {name!r}; known: {there_are}")
+    return tuple(dict.fromkeys(named))
+
+
+def _cassette(page: Page[_File], config: _File) -> Path | None:
+    """The file of `model: recorded`; each of the two needs the other."""
+    if (config.model is None) != (config.cassette is None):
+        present = "model" if config.cassette is None else "cassette"
+        raise page.wrong(present, "`model: recorded` and `cassette: FILE` belong together")
+    if config.cassette is None:
+        return None
+    if not config.models:
+        raise page.wrong("model", "name the recorded providers, such as `models: [anthropic]`")
+    folder = page.file.parent.absolute()
+    if not (folder / config.cassette).is_file():
+        raise page.wrong("cassette", f"there is no file {config.cassette!r} in {folder}")
+    return folder / config.cassette
+
+
+def _argv(page: Page[_File], entry: str | list[str]) -> tuple[str, ...]:
     """A script of the folder, run by the folder's own Python if it has one; or any command."""
     if isinstance(entry, list):
         if not entry:
@@ -245,7 +296,7 @@ def _argv(page: _Page, entry: str | list[str]) -> tuple[str, ...]:
 
 
 def _env(
-    page: _Page, variables: list[str] | dict[str, str | int | float | bool | None]
+    page: Page[_File], variables: list[str] | dict[str, str | int | float | bool | None]
 ) -> dict[str, str | None]:
     """A list names variables of the server to pass on; an object may give values too."""
     pairs = dict.fromkeys(variables) if isinstance(variables, list) else variables
@@ -261,23 +312,27 @@ def _as_text(value: str | int | float | bool | None) -> str | None:
     return None if value is None else str(value)
 
 
-class _Page:
-    """A YAML file that knows the line of each value."""
+T = TypeVar("T", bound=Struct)
+
+
+class Page(Generic[T]):
+    """A YAML file of one shape, which knows the line of each value."""
 
     PLACE: Final = re.compile(r" - at `\$\.?(.*)`$")
     UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*?)`")
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, shape: type[T]) -> None:
         self.file = file
+        self._shape = shape
         self._root: yaml.Node | None = None
 
-    def read(self) -> _File:
-        """The parsed fields; raises `InvalidAgent`."""
+    def read(self, prepare: Callable[[dict[str, JSON]], JSON] = dict) -> T:
+        """The fields, converted after `prepare`; raises `InvalidAgent`."""
         value = self._parse()
         if not isinstance(value, dict):
             raise self.wrong("", "expected fields such as `name: My agent`")
         try:
-            return msgspec.convert(self._with_sizes(value), _File)
+            return msgspec.convert(prepare(value), self._shape)
         except msgspec.ValidationError as error:
             raise self._explained(str(error)) from None
 
@@ -300,13 +355,6 @@ class _Page:
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise InvalidAgent(self.file, 1, "", f"cannot be read: {error}") from None
 
-    def _with_sizes(self, value: dict[str, JSON]) -> dict[str, JSON]:
-        limits = value.get("limits")
-        if not isinstance(limits, dict):
-            return value
-        read = {k: _bytes(v) if k in _SIZES else v for k, v in limits.items()}
-        return {**value, "limits": read}
-
     def _explained(self, problem: str) -> InvalidAgent:
         """The error of msgspec, with its path (`$.timeouts.idle`, `$.env[0]`) as a line number."""
         at = self.PLACE.search(problem)
@@ -315,8 +363,7 @@ class _Page:
         unknown = self.UNKNOWN.search(problem)
         if unknown is None:
             return self.wrong(path, what)
-        known = {"": _File, "timeouts": Timeouts, "limits": Limits}[path]
-        there_are = ", ".join(known.__struct_fields__)
+        there_are = ", ".join(_fields_at(self._shape, path))
         path = f"{path}.{unknown[1]}" if path else unknown[1]
         return self.wrong(path, f"unknown field; known: {there_are}")
 
@@ -328,6 +375,30 @@ class _Page:
                 break
             node, line = found
         return line
+
+
+def _fields_at(shape: type[Struct], path: str) -> tuple[str, ...]:
+    """The fields of the struct at `path` of another; an item of a mapping is any name there."""
+    for name in re.findall(r"[^.\[\]]+", path):
+        types = {each.name: each.type for each in msgspec.structs.fields(shape)}
+        shape = next(_structs(types.get(name, shape)), shape)
+    return shape.__struct_fields__
+
+
+def _structs(declared: Any) -> Iterator[type[Struct]]:
+    """The structs in a declared type, such as that of the values of a mapping."""
+    if isinstance(declared, type) and issubclass(declared, Struct):
+        yield declared
+    for inner in get_args(declared):
+        yield from _structs(inner)
+
+
+def _with_sizes(value: dict[str, JSON]) -> JSON:
+    limits = value.get("limits")
+    if not isinstance(limits, dict):
+        return value
+    read = {k: _bytes(v) if k in _SIZES else v for k, v in limits.items()}
+    return {**value, "limits": read}
 
 
 def _inside(node: yaml.Node | None, name: str) -> tuple[yaml.Node, int] | None:
@@ -362,7 +433,7 @@ class FunctionAgent(Agent, frozen=True, kw_only=True):
         return self.function(*args, **kwargs)
 
 
-def agent(
+def agent(  # noqa: PLR0913
     agent_id: str,
     *,
     framework: str = "emitted",
@@ -370,11 +441,14 @@ def agent(
     description: str = "",
     idle: float = 300,
     total: float = 3600,
+    models: Sequence[str] = (),
+    limits: Mapping[str, float] = MappingProxyType({}),
 ) -> Callable[[Function], FunctionAgent]:
     """Make an agent of a function; raises `InvalidAgent`.
 
     `idle` is the timeout without output, `total` that of the whole attempt, both in seconds and
-    without the time in which it waits for a person.
+    without the time in which it waits for a person. `models` are the providers that it reaches
+    by `mobox.models.client`, and `limits` their tokens, cost_usd and calls in a run.
     """
 
     def made(function: Function) -> FunctionAgent:
@@ -383,6 +457,10 @@ def agent(
             timeouts = msgspec.convert({"idle": idle, "total": total}, Timeouts)
         except msgspec.ValidationError as error:
             raise _wrong(function, "timeouts", str(error)) from None
+        try:
+            allowed = msgspec.convert(dict(limits), Limits)
+        except msgspec.ValidationError as error:
+            raise _wrong(function, "limits", str(error)) from None
         summary = description or (inspect.getdoc(function) or "").partition("\n")[0]
         return FunctionAgent(
             id=agent_id,
@@ -390,6 +468,8 @@ def agent(
             description=summary,
             framework=framework,
             timeouts=timeouts,
+            limits=allowed,
+            models=tuple(dict.fromkeys(models)),
             function=function,
         )
 

@@ -16,9 +16,10 @@ import os
 import signal
 import struct
 import termios
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Self
 
 import msgspec
@@ -44,17 +45,18 @@ class StopTimeouts(Struct, frozen=True, kw_only=True):
 
 
 _TIMEOUTS: Final = StopTimeouts()
+_NO_ENV: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-def job_of(agent: Agent, state: Path) -> Job:
+def job_of(agent: Agent, state: Path, more_env: Mapping[str, str] = _NO_ENV) -> Job:
     """The job of `agent` for a sandbox, with `state` as the chat's state folder."""
     limits = msgspec.structs.asdict(agent.limits)
     return Job(
         argv=agent.argv,
         folder=agent.folder,
         state=state,
-        env=agent.env,
-        limits={name: value for name, value in limits.items() if value is not None},
+        env={**agent.env, **more_env},
+        limits={name: value for name, value in limits.items() if isinstance(value, int)},
     )
 
 
@@ -154,6 +156,10 @@ class ProcessExecution:
 
     def _send_message(self, kind: str, data: Struct | JSON) -> None:
         self.send({"type": kind, "data": data})
+
+    def when_ended(self, call: Callable[[], None]) -> None:
+        """Call this once all its processes have ended."""
+        self._ended.add_done_callback(lambda _: call())
 
     async def stop(self) -> Outcome:
         """Stop it: by a message, TERM, then KILL. Continues even if the caller is cancelled."""

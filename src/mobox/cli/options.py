@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Awaitable, Callable, Collection
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mobox.settings import SETTINGS, Settings, read_settings
 
@@ -25,9 +25,12 @@ def add_settings(command: argparse.ArgumentParser, fields: Collection[str] = SET
     for field in fields:
         setting = SETTINGS[field]
         default = f", default {setting.default}" if setting.default else ""
+        is_switch = setting.default in ("true", "false")
+        alone: dict[str, Any] = {"nargs": "?", "const": "true"} if is_switch else {}
         command.add_argument(
             setting.flag,
             dest=field,
+            **alone,
             metavar=field.rpartition("_")[2].upper(),
             help=f"{setting.help} [{setting.env}{default}]",
         )

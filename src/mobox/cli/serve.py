@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from mobox.cli.options import add_settings
 from mobox.registry import needs_extra
@@ -46,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.show_settings:
         print(show_settings(settings, os.environ, flags))
         return 0
-    code: int = arguments.work(settings)
+    code: int = arguments.work(replace(settings, beside=Path()))
     return code
 
 

@@ -29,6 +29,7 @@ from mobox.events.turn import Action, Answer, PromptText, UserMessage
 from mobox.events.turn import Request as TurnRequest
 from mobox.formatters import StoredRun, formatter_of_run, is_indexed
 from mobox.library.forwarding import Forwarded, Target, forwarded_owner, scope_of
+from mobox.models.config import load_config
 from mobox.server.app import create_app, open_services
 from mobox.server.auth.authentication import Found, Hook
 from mobox.server.eventstream import frames
@@ -81,6 +82,9 @@ class Options(TypedDict, total=False):
     """What clients see of errors; by default brief."""
     hold: float
     lease: float
+    models: str | Path
+    """The file of upstreams, budgets and prices of models."""
+    record_models: bool
 
 
 _KNOWN: Final = tuple(Options.__annotations__)
@@ -101,7 +105,7 @@ def settings_of(options: Options) -> Settings:
 
 def catalog_of(options: Options) -> Catalog:
     """The agents; an invalid one raises, as a program may not show warnings."""
-    catalog = Catalog()
+    catalog = Catalog(models=load_config(settings_of(options)).providers)
     agents: Iterable[object] = options.get("agents", ())
     for agent in agents:
         if isinstance(agent, Agent):

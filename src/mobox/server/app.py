@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -16,6 +16,7 @@ from mobox.capture.catalog import Catalog, WatchedCatalog
 from mobox.delivery.socketio import Sockets
 from mobox.delivery.worker_forwarding import PeerForwarder
 from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError
+from mobox.models.config import load_config
 from mobox.server.actions import ChatActions
 from mobox.server.auth.authentication import Authenticator, Hook, KeyAuthentication
 from mobox.server.auth.connections import ConnectionRegistry
@@ -26,6 +27,7 @@ from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
 from mobox.server.guard import Allowed, BodyRule, Guard
 from mobox.server.metrics import Registry
+from mobox.server.models import call_metrics, served_models
 from mobox.server.readers import Readers
 from mobox.server.routes import ROUTES, starlette_routes
 from mobox.server.services import CompleteLogs, Process, Services
@@ -52,28 +54,39 @@ async def open_process(
     if not settings.executes:
         settings.check_shared("execute")
     _make_folder(settings.data)
+    config = load_config(settings)
     if catalog is None:
-        catalog = _load_agents(settings)
+        catalog = _load_agents(settings, config.providers)
     if settings.executes:
         for problem in filter(None, (agent.lacks() for agent in catalog)):
             log.warning("%s", problem)
     storage = await _open_storage(settings)
+    metrics = Registry()
     try:
-        async with Supervisor(
-            storage, catalog, settings.data, settings=settings, default_agent=settings.agent
-        ) as supervisor:
+        async with (
+            served_models(settings, config, call_metrics(metrics)) as models,
+            Supervisor(
+                storage,
+                catalog,
+                settings.data,
+                settings=settings,
+                default_agent=settings.agent,
+                models=models,
+            ) as supervisor,
+        ):
+            _add_gauges(metrics, storage, supervisor)
             yield Process(
                 settings=settings,
                 storage=storage,
                 supervisor=supervisor,
-                metrics=_metrics(storage, supervisor),
+                metrics=metrics,
+                models=models,
             )
     finally:
         await storage.close()
 
 
-def _metrics(storage: Storage, supervisor: Supervisor) -> Registry:
-    metrics = Registry()
+def _add_gauges(metrics: Registry, storage: Storage, supervisor: Supervisor) -> None:
     metrics.gauge(
         "mobox_wake_ups",
         "1 if notifications from other processes are up, 0 if the database is polled.",
@@ -87,7 +100,6 @@ def _metrics(storage: Storage, supervisor: Supervisor) -> Registry:
         "Processes of agents that wait in this process for a turn (warm start).",
         lambda: supervisor.spares,
     )
-    return metrics
 
 
 def _make_folder(folder: Path) -> None:
@@ -98,11 +110,14 @@ def _make_folder(folder: Path) -> None:
         raise InvalidSetting("data", str(folder), problem) from None
 
 
-def _load_agents(settings: Settings) -> Catalog:
+def _load_agents(settings: Settings, models: Collection[str]) -> Catalog:
     folder = settings.agents_folder
     if not folder.is_dir():
         raise InvalidSetting("agents", str(folder), "no such folder")
-    catalog = WatchedCatalog(folder, _report) if settings.is_local else Catalog.load(folder)
+    if settings.is_local:
+        catalog: Catalog = WatchedCatalog(folder, _report, models)
+    else:
+        catalog = Catalog.load(folder, models)
     if not settings.is_local:
         _report(catalog)
     known = [agent.id for agent in catalog]
@@ -159,6 +174,7 @@ async def open_services(
                 storage=storage,
                 supervisor=process.supervisor,
                 metrics=metrics,
+                models=process.models,
                 actions=actions,
                 heartbeats=heartbeats,
                 website=Website(),

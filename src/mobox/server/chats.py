@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mobox.capture.model_access import ModelSource
 from mobox.errors import InvalidRequest
 from mobox.events import JSON
 from mobox.events.message import Message
@@ -117,6 +118,8 @@ class AgentRow(Struct, kw_only=True):
     id: str
     name: str
     description: str
+    model: ModelSource | None = None
+    """Where its model's responses come from; `null` if it does not use the gateway."""
 
 
 class AgentProblem(Struct, kw_only=True):
@@ -212,7 +215,12 @@ async def revoke_permission(request: Request, services: Services) -> Response:
 async def list_agents(request: Request, services: Services) -> Response:
     """The agents that `agent` in a request may name."""
     agents = [
-        AgentRow(id=agent.id, name=agent.name, description=agent.description)
+        AgentRow(
+            id=agent.id,
+            name=agent.name,
+            description=agent.description,
+            model=services.models.source(agent),
+        )
         for agent in services.supervisor.catalog
     ]
     may_operate = "operate" in principal_of(request).scopes

@@ -10,6 +10,7 @@ from msgspec import Struct
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
+from mobox.capture.model_access import ModelAccess
 from mobox.delivery.socketio import Sockets
 from mobox.errors import InvalidRequest, NotJson
 from mobox.events import JSON, json_text
@@ -37,6 +38,7 @@ class Process(Struct, frozen=True, kw_only=True):
     storage: Storage
     supervisor: Supervisor
     metrics: Registry
+    models: ModelAccess
 
 
 class Services(Process, frozen=True, kw_only=True):

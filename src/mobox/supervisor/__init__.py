@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from mobox.capture.callable import CallableExecution
 from mobox.capture.catalog import Agent, Catalog, FunctionAgent
 from mobox.capture.execution import Execution
+from mobox.capture.model_access import Caller, ModelAccess, NoModels
 from mobox.capture.process import ProcessExecution, job_of
 from mobox.errors import (
     ChatNotFound,
@@ -36,13 +37,13 @@ from mobox.errors import (
 )
 from mobox.events.turn import Answer, Request, Turn
 from mobox.sandbox import get_sandbox
-from mobox.settings import Settings, now_ms
+from mobox.settings import MODELS, Settings, now_ms
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
 from mobox.storage.log import ClientRequest, Run, RunId, active_of
 from mobox.storage.retry import retry_while_unavailable
 from mobox.supervisor.active_runs import Actions, ActiveRuns
-from mobox.supervisor.agent_files import StateFolders, StderrFolder
+from mobox.supervisor.agent_files import CassetteFiles, StateFolders, StderrFolder
 from mobox.supervisor.attempt import BROKEN, Attempt, AttemptDeps
 from mobox.supervisor.attempts import Attempts, RunSlot, RunSlots
 from mobox.supervisor.input_requests import input_requests_of
@@ -83,7 +84,7 @@ class Supervisor:
     An async context manager. With `execute="workers"` it executes none: other processes do.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         storage: Storage,
         catalog: Catalog,
@@ -92,17 +93,20 @@ class Supervisor:
         settings: Settings | None = None,
         default_agent: str | None = None,
         launch: Launch | None = None,
+        models: ModelAccess | None = None,
     ) -> None:
         self.catalog = catalog
         self._storage = storage
         self._data = data
         self._states = StateFolders(data / "state")
         self._stderr = StderrFolder(data / "logs")
+        self._cassettes = CassetteFiles(data / MODELS)
         self._settings = settings or Settings()
         self._default_agent = default_agent
         self._given_launch = launch
         self._sandbox = get_sandbox("process")
-        self._spares = Spares(data / "state", self._sandbox, self._settings)
+        self._models = models or NoModels()
+        self._spares = Spares(data / "state", self._sandbox, self._models, self._settings)
         self._reaper = Reaper(storage)
         self._attempts = Attempts(self._reaper)
         self._slots = RunSlots(self._settings, storage, self._attempts)
@@ -316,8 +320,11 @@ class Supervisor:
     def _start(self, run: Run, agent: Agent, slot: RunSlot) -> Attempt:
         state = self._states.of(run.owner, run.chat_id)
         launch = partial(self._launch, agent, state)
+        is_simulated = self._models.source(agent) == "simulated"
         on_started = partial(self._prepare_spares, agent)
-        deps = AttemptDeps(launch, self._stderr, self._settings, self._data, state, on_started)
+        deps = AttemptDeps(
+            launch, self._stderr, self._settings, self._data, state, on_started, is_simulated
+        )
         attempt = Attempt(self._storage, run, agent, deps)
         if self._closing:
             attempt.interrupt()
@@ -328,12 +335,37 @@ class Supervisor:
         """Give the turn to a function of this program, a spare process or a new one."""
         if self._given_launch is not None:
             return self._given_launch(agent, state, turn)
+        caller = Caller(run_id=turn.run_id, attempt=turn.attempt, owner=turn.owner, agent=agent.id)
         if isinstance(agent, FunctionAgent):
-            return CallableExecution(agent, state, turn)
-        execution = await self._spares.take(agent, state)
+            return self._call(agent, state, turn, caller)
+        execution = await self._spares.take(agent, state, caller)
         if execution is None:
-            return ProcessExecution.start(job_of(agent, state), turn, self._sandbox)
+            return self._start_process(agent, state, turn, caller)
         execution.hand_over(turn)
+        return execution
+
+    def _call(
+        self, agent: FunctionAgent, state: Path, turn: Turn, caller: Caller
+    ) -> CallableExecution:
+        grant = self._models.grant(agent)
+        grant.bind(caller)
+        with grant.active():
+            execution = CallableExecution(agent, state, turn)
+        execution.when_ended(grant.close)
+        return execution
+
+    def _start_process(
+        self, agent: Agent, state: Path, turn: Turn, caller: Caller
+    ) -> ProcessExecution:
+        grant = self._models.grant(agent)
+        grant.bind(caller)
+        try:
+            job = job_of(agent, state, grant.env)
+            execution = ProcessExecution.start(job, turn, self._sandbox)
+        except OSError:
+            grant.close()
+            raise
+        execution.when_ended(grant.close)
         return execution
 
     def _prepare_spares(self, agent: Agent) -> None:
@@ -420,6 +452,7 @@ class Supervisor:
         gone = {run.id for run in runs} | {attempt.run.id for attempt in attempts}
         await self._attempts.end(attempts)
         await asyncio.to_thread(self._stderr.delete, gone)
+        await asyncio.to_thread(self._cassettes.delete, gone)
         await asyncio.to_thread(self._states.delete, owner, chat_id)
 
     # Other processes

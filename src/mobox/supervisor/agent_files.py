@@ -26,6 +26,9 @@ PIECE: Final = 4
 """A truncated secret of at least this many characters is redacted, too."""
 
 _PART: Final = ".part"
+MODEL_TOKEN: Final = re.compile(r"mbm_[A-Za-z0-9_-]{4,}")
+"""The token of an agent for the model gateway."""
+
 _NAME = re.compile(r"(?P<run>\w+)\.\d+\.stderr(\.part)?")
 
 
@@ -91,7 +94,7 @@ class Redaction:
             text = self._without_piece(text)
         for value, name in self._secrets:
             text = text.replace(value, f"[{name}]")
-        return text
+        return MODEL_TOKEN.sub("[model token]", text)
 
     def so_far(self, text: str) -> str:
         """The text without secrets, and without an end that may be the beginning of one.
@@ -115,6 +118,19 @@ class Redaction:
                 if text.startswith(value[start:]):
                     return f"[{name}]" + text.removeprefix(value[start:])
         return text
+
+
+class CassetteFiles:
+    """The recorded model calls of runs, which the gateway writes: `<run>.jsonl`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def delete(self, run_ids: Iterable[str]) -> None:
+        """Delete those of these runs."""
+        for run_id in run_ids:
+            with suppress(OSError):
+                (self._path / f"{run_id}.jsonl").unlink(missing_ok=True)
 
 
 class StderrFolder:

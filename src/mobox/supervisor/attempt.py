@@ -83,6 +83,8 @@ class AttemptDeps(NamedTuple):
     """The chat's state folder."""
     on_started: Callable[[], object]
     """Called when the agent emits something for the first time, and when it has exited."""
+    is_simulated: bool = False
+    """Whether a simulator is in the place of the agent's model."""
 
 
 class Attempt:
@@ -287,6 +289,7 @@ class Attempt:
             framework=self.run.framework,
             agent=self.agent.id,
             prompt_preview=turn.text[:PREVIEW] or None,
+            simulated=self._deps.is_simulated,
         )
 
     async def _announce(self, preparation: Status) -> None:

@@ -14,11 +14,11 @@ from typing import Final
 from msgspec import Struct
 
 from mobox.errors import ChatNotFound
-from mobox.settings import now_ms
+from mobox.settings import MODELS, now_ms
 from mobox.storage import Storage
 from mobox.storage.chats import IdleChat
 from mobox.storage.log import RunId
-from mobox.supervisor.agent_files import StateFolders, StderrFolder
+from mobox.supervisor.agent_files import CassetteFiles, StateFolders, StderrFolder
 
 REMEMBERED: Final = timedelta(weeks=4)
 """For how long a deleted run is reported as deleted instead of as not found."""
@@ -84,6 +84,7 @@ async def _delete(
                 await asyncio.wait([deleting])
     finally:
         await asyncio.to_thread(stderr.delete, _runs_of(gone))
+        await asyncio.to_thread(CassetteFiles(data / MODELS).delete, _runs_of(gone))
     return gone
 
 

@@ -9,7 +9,9 @@ Rule 3: a spare has no chat. At the hand-over it gets the folder of the chat: sa
         One that cannot get it is not used; the run starts a process as always.
 Rule 4: a spare that ends is not replaced until the agent's next run, and after `ATTEMPTS` of them,
         or if the agent has used its state folder too early, not until the agent has changed.
-Rule 5: whatever happens to a spare, in the end its folder is deleted and the chat's is back.
+Rule 5: the access of a spare to models is bound to an attempt at the hand-over, too: before, all
+        its calls are refused.
+Rule 6: whatever happens to a spare, in the end its folder is deleted and the chat's is back.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from mobox.capture.catalog import Agent
+from mobox.capture.model_access import Caller, ModelAccess, ModelGrant
 from mobox.capture.process import ProcessExecution, job_of
 from mobox.events.printable import on_one_line
 from mobox.sandbox import NotBound, Sandbox, SpareChild, SpareSandbox
@@ -73,6 +76,7 @@ class Spare(NamedTuple):
 
     child: SpareChild
     execution: ProcessExecution
+    grant: ModelGrant
     version: Version
     folder: Path
     expiry: asyncio.TimerHandle
@@ -86,9 +90,12 @@ class Spare(NamedTuple):
 class Spares:
     """The spares of one server. `take` one for a run; `prepare` others after its start."""
 
-    def __init__(self, states: Path, sandbox: Sandbox, settings: Settings) -> None:
+    def __init__(
+        self, states: Path, sandbox: Sandbox, models: ModelAccess, settings: Settings
+    ) -> None:
         """`states` is the folder of the chats' state folders."""
         self._states = states
+        self._models = models
         self._sandbox = sandbox if isinstance(sandbox, SpareSandbox) else None
         self._settings = settings
         self._idle: list[Spare] = []  # the oldest first
@@ -103,8 +110,8 @@ class Spares:
         """Put back the folders that were lent to processes of servers that were killed."""
         await asyncio.to_thread(_recover, self._states / SPARES)
 
-    async def take(self, agent: Agent, state: Path) -> ProcessExecution | None:
-        """A process for a run, with the state folder of its chat; `None` if there is none."""
+    async def take(self, agent: Agent, state: Path, caller: Caller) -> ProcessExecution | None:
+        """A process for an attempt, with the state folder of its chat; `None` if there is none."""
         if not self._of(agent):
             return None
         version = await asyncio.to_thread(version_of, agent)
@@ -117,6 +124,7 @@ class Spares:
                 return None
             spare.expiry.cancel()
             if answer is None:
+                spare.grant.bind(caller)
                 return spare.execution
             spare.execution.kill()
         return None
@@ -184,16 +192,21 @@ class Spares:
             self._end(self._idle[0])
         path, lock = make_spare(str(self._states.absolute()))
         folder = Path(path)
+        grant = self._models.grant(version.agent)
         try:
-            child = sandbox.start_spare(job_of(version.agent, folder / STATE), lock)
+            job = job_of(version.agent, folder / STATE, grant.env)
+            child = sandbox.start_spare(job, lock)
         except OSError:
+            grant.close()
             shutil.rmtree(folder, ignore_errors=True)
             raise
         finally:
             os.close(lock)
         loop = asyncio.get_running_loop()
         expiry = loop.call_later(self._settings.spare_seconds, self._expire, folder)
-        spare = Spare(child, ProcessExecution(child), version, folder, expiry)
+        execution = ProcessExecution(child)
+        execution.when_ended(grant.close)
+        spare = Spare(child, execution, grant, version, folder, expiry)
         self._idle.append(spare)
         self._keep(asyncio.create_task(self._watch(spare)))
 

@@ -42,7 +42,7 @@ CODES = {
     "auth": Code("The model provider did not accept the agent's credentials."),
     "context_length": Code("The conversation is too long for the model."),
     "content_filter": Code("The model provider refused the content."),
-    "budget": Code("No credit is left at the model provider."),
+    "budget": Code("No budget or credit is left for the model."),
     # An agent.
     "crashed": Code("The agent crashed."),
     "not_understood": Code("The agent's output could not be read."),
@@ -111,7 +111,7 @@ REFUSALS = (
         r"prompt is too long|context[ _](length|window|limit)|maximum (context|number of tokens)",
         r"input token count|too many (input )?tokens|input is too long",
     ),
-    _phrase("budget", r"credit balance"),
+    _phrase("budget", r"credit balance|model budget"),
     _phrase("content_filter", r"content (management )?policy|safety system|content filter"),
     _phrase(
         "auth",

@@ -12,7 +12,10 @@ SHORTEST = 8
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 _PATTERNS = (
-    (re.compile(r"\b(sk|pk|rk|xai|gsk|hf|ghp|key)[-_][A-Za-z0-9_*.\-]{5,}[A-Za-z0-9*]"), "[key]"),
+    (
+        re.compile(r"\b(sk|pk|rk|xai|gsk|hf|ghp|key|mbm)[-_][A-Za-z0-9_*.\-]{5,}[A-Za-z0-9*]"),
+        "[key]",
+    ),
     (re.compile(r"\bAIza[A-Za-z0-9_\-]{10,}"), "[key]"),
     (re.compile(r"\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=\-]{8,}", re.IGNORECASE), r"\1 [key]"),
     (re.compile(r"([?&](?:api_?)?(?:key|token)=)[^&\s'\"]+", re.IGNORECASE), r"\1[key]"),
