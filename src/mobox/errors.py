@@ -13,6 +13,7 @@
     * NameTaken           more than one package registered the name
     * BrokenPlugin        its package cannot be loaded, or has the wrong type
   * InvalidAgent          an agent's file or function is invalid
+  * InvalidScript         a simulated model's script is invalid
   * AgentTaken            two agents have the same id
   * InvalidEvent          the caller built an event from unknown fields
   * InvalidSetting        a setting has an invalid value
@@ -166,6 +167,16 @@ class InvalidAgent(MoboxError):
     """An agent's file or function is invalid; `line` counts from 1, `field` may be ""."""
 
     def __init__(self, file: Path, line: int, field: str, problem: str) -> None:
+        self.file, self.line, self.field, self.problem = file, line, field, problem
+        super().__init__(
+            f"{file}:{line}: {field}: {problem}" if field else f"{file}:{line}: {problem}"
+        )
+
+
+class InvalidScript(MoboxError):
+    """A simulated model's script is invalid; `line` counts from 1, `field` may be ""."""
+
+    def __init__(self, file: str, line: int, field: str, problem: str) -> None:
         self.file, self.line, self.field, self.problem = file, line, field, problem
         super().__init__(
             f"{file}:{line}: {field}: {problem}" if field else f"{file}:{line}: {problem}"

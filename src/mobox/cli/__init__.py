@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from mobox import __version__
-from mobox.cli import convert, demo, keys, logs, prune, record, serve
+from mobox.cli import convert, demo, keys, logs, prune, record, serve, sim
 from mobox.errors import MoboxError
 
 
@@ -36,6 +36,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"mobox {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (serve, convert, record, demo, logs, keys, prune):
+    for command in (serve, convert, record, demo, logs, keys, prune, sim):
         command.add(commands)
     return parser
