@@ -156,6 +156,23 @@ def test_agent_runs_by_hand(frameworks: Path, tmp_path: Path) -> None:
     assert [event.delta for event in events if isinstance(event, TextDelta)] == ["One."]
 
 
+def test_a_graph_that_is_not_compiled_is_named(frameworks: Path, tmp_path: Path) -> None:
+    script = tmp_path / "run_agent.py"
+    script.write_text(
+        "from langgraph.graph import MessagesState, StateGraph\n"
+        "from shared.frameworks.langchain import run\n"
+        "run(StateGraph(MessagesState))\n"
+    )
+    command = [str(frameworks), str(script), "Go."]
+    done = subprocess.run(
+        command, env=clean_environment(), capture_output=True, text=True, check=False
+    )
+    last = done.stderr.splitlines()[-1]
+    assert last.endswith(
+        "a graph is needed, or another runnable; not StateGraph: call its `compile()`"
+    )
+
+
 @pytest.fixture
 def case(frameworks: Path, tmp_path: Path) -> Iterator[Case]:
     with LANGGRAPH.provider(LANGGRAPH.scripts()) as provider:

@@ -256,3 +256,9 @@ def peak_memory(reset: bool = False) -> int:
 
 
 assert sys.platform == "linux"  # /proc tells what is left
+
+
+async def let_pass(turns: int) -> None:
+    """Let the event loop run that often."""
+    for _ in range(turns):
+        await asyncio.sleep(0)

@@ -95,7 +95,14 @@ LINES = (
 )
 
 
-@pytest.mark.parametrize("writes", [(b"".join(LINES),), LINES], ids=["together", "apart"])
+TOGETHER = b"".join(LINES)
+
+
+@pytest.mark.parametrize(
+    "writes",
+    [(TOGETHER,), LINES, (TOGETHER.rstrip(),)],
+    ids=["together", "apart", "without the end of the line"],
+)
 async def test_what_it_writes_later_is_kept_with_its_stderr(
     tmp_path: Path, writes: tuple[bytes, ...]
 ) -> None:
@@ -107,7 +114,7 @@ async def test_what_it_writes_later_is_kept_with_its_stderr(
         assert text_of(events) == "ok"
         await stage.until_nothing_runs()
         (kept,) = (await stage.supervisor.stderr_of("ann", begun.id)).values()
-        assert kept.endswith(LINES[-1].decode())
+        assert kept.rstrip().endswith(LINES[-1].decode().rstrip())
 
 
 async def test_done_waits_for_what_is_still_at_work(tmp_path: Path) -> None:

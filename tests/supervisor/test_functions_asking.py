@@ -362,7 +362,8 @@ async def test_the_event_loop_is_not_made_to_wait(tmp_path: Path) -> None:
         turn.ask("Anybody?").result()
 
     async with staged(tmp_path, agent("it")(blocks)) as stage:
-        assert error_of(await stage.until_it_ends(await stage.begin())).code == WouldBlock.__name__
+        error = error_of(await stage.until_it_ends(await stage.begin()))
+        assert (error.code, error.message) == ("crashed", f"WouldBlock: {WouldBlock()}")
 
 
 def test_a_question_is_answered_once() -> None:

@@ -300,6 +300,18 @@ async def test_a_question_cannot_be_allowed(tmp_path: Path) -> None:
             await stage.supervisor.answer("ann", run.id, (allows("r0"),))
 
 
+async def test_an_input_that_is_not_known_cannot_be_allowed(tmp_path: Path) -> None:
+    code = """
+        emit("tool_use_start", {"id": "c0", "name": "delete"})
+        ask("Delete a.txt?", kind="approval", tool_call_id="c0", id="r0")
+    """
+    async with staged(tmp_path, write_agent(tmp_path / "it", code)) as stage:
+        run = await stage.begin()
+        await stage.until_it_waits(run)
+        with pytest.raises(InvalidRequest, match="the input of the call is not known"):
+            await stage.supervisor.answer("ann", run.id, (allows("r0", "chat_input"),))
+
+
 async def test_an_agent_that_is_being_stopped_gets_no_permission(tmp_path: Path) -> None:
     code = """
         turn = read_turn()

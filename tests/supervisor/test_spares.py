@@ -21,6 +21,7 @@ from supervisor.stage import (
     QUIET,
     SETTINGS,
     Stage,
+    let_pass,
     processes_under,
     reason_of,
     staged,
@@ -169,10 +170,10 @@ async def test_a_spare_that_ends_is_not_handed_out_and_soon_not_replaced(
 ) -> None:
     code = """
         if ".spares" in str(state):
-            sys.exit("there is no network")
+            sys.exit("no network for my-secret-key")
         emit_text(read_turn().prompt); emit_done()
     """
-    dying = write_agent(tmp_path / "dying", code, "warm: 1")
+    dying = write_agent(tmp_path / "dying", code, "warm: 1\nenv: {KEY: my-secret-key}")
     with caplog.at_level(logging.WARNING):
         async with staged(tmp_path, dying, warm=True) as stage:
             for number in range(5):
@@ -181,7 +182,7 @@ async def test_a_spare_that_ends_is_not_handed_out_and_soon_not_replaced(
     ended = [text for text in caplog.messages if "a spare process ended" in text]
     # A run prepares one at its first output, and one at its end if that has ended meanwhile.
     assert len(ended) == 3
-    assert ended[0].endswith("exited with code 1. Last stderr: there is no network")
+    assert ended[0].endswith("turn: The agent exited with code 1: no network for [KEY]")
 
 
 async def test_an_agent_that_uses_its_state_before_its_turn_has_no_spares(
@@ -331,3 +332,19 @@ async def test_nothing_is_lost_when_the_server_is_killed(
         assert (stage.state / "memory").read_text() == memory
         assert not (stage.state / ".mobox-lent").exists()
         assert spare_folders(tmp_path) == []
+
+
+async def test_a_stop_at_any_moment_of_the_hand_over(tmp_path: Path, remembers: Agent) -> None:
+    async with staged(tmp_path, remembers, warm=True) as stage:
+        await said(stage, "a;", "m")
+        for number in range(12):
+            await until_warm(stage)
+            begun = await stage.begin(submit("b", f"m{number}"))
+            await let_pass(3 * number)
+            await stage.supervisor.stop("ann", begun.id)
+            assert reason_of(await stage.until_it_ends(begun)) in ("cancelled", "stop")
+            await said(stage, "c", f"n{number}", "other")  # which starts another spare
+        answer = await said(stage, "d", "last")
+        assert answer.split(" ")[1].startswith("a;") and answer.endswith("d;")
+    assert len(list((tmp_path / "state").glob("*/memory"))) == 2
+    assert spare_folders(tmp_path) == []

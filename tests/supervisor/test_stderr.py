@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import stat
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -13,12 +14,15 @@ import pytest
 
 from mobox.capture.catalog import Agent
 from mobox.capture.execution import STDERR_TAIL
+from mobox.capture.process import ProcessExecution, job_of
 from mobox.errors import LogDeleted
 from mobox.events import Done, Start
-from mobox.events.turn import Answer
+from mobox.events.turn import Answer, Turn
+from mobox.sandbox import get_sandbox
 from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.log import Run, RunId
 from mobox.supervisor.agent_files import Redaction, StderrFolder
+from mobox.supervisor.live_stderr import LiveStderr
 from mobox.supervisor.pruning import prune
 from supervisor.stage import (
     error_of,
@@ -270,3 +274,33 @@ def test_beginning_of_a_secret_is_withheld_until_it_is_complete() -> None:
     assert redacted.so_far("no key\n") == "no key\n"
     for size in range(len(SECRET)):
         assert SECRET[:1] not in redacted.so_far(f"a {SECRET[:size]}")
+
+
+async def test_nothing_is_stored_after_the_execution(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stderr that comes during the last write is stored by the attempt, with the end."""
+    monkeypatch.setattr("mobox.supervisor.live_stderr.EVERY", 0)
+    code = "for line in sys.stdin: print(line, file=sys.stderr, flush=True)"
+    agent = write_agent(tmp_path / "echo", code)
+    execution = ProcessExecution.start(
+        job_of(agent, tmp_path / "state" / "chat"), Turn(), get_sandbox("process")
+    )
+    begun, may_end = asyncio.Event(), threading.Event()
+    loop, stored = asyncio.get_running_loop(), list[str]()
+
+    def keep(text: str) -> None:
+        stored.append(text)
+        loop.call_soon_threadsafe(begun.set)
+        may_end.wait()
+
+    async with execution:
+        async with LiveStderr("run_1", execution, keep):
+            await begun.wait()
+            execution.send("more")
+            await until(lambda: "more" in execution.stderr_so_far)
+            loop.call_soon(may_end.set)
+        is_stored = len(stored)
+        for _ in range(100):
+            await asyncio.sleep(0.001)
+        assert len(stored) == is_stored

@@ -28,6 +28,7 @@ from supervisor.stage import (
     Stage,
     both_stores,
     error_of,
+    let_pass,
     processes_under,
     reason_of,
     staged,
@@ -85,11 +86,6 @@ def historian(tmp_path: Path) -> Agent:
 
 turns_of_the_loop = pytest.mark.parametrize("turns", [0, 1, 3, 6])
 """Something is a little further each time."""
-
-
-async def let_pass(turns: int) -> None:
-    for _ in range(turns):
-        await asyncio.sleep(0)
 
 
 # Beginning

@@ -102,8 +102,9 @@ class Recorder:
         for number, item in enumerate(items, 1):
             parsed.append((item, repair(feed_line(item) if isinstance(item, bytes) else [item])))
             if self._parser.ending is not None and self.has_ended:
+                late = items[number:] + self._lines.split(END)
                 self._lines = JsonLines()
-                return parsed, items[number:]
+                return parsed, late
         return parsed, []
 
     @property

@@ -44,12 +44,9 @@ class StateFolders:
         return self._path / name[:32]
 
     def delete(self, owner: str, chat_id: str) -> None:
-        """Delete a chat's state, also where agents have made it read-only."""
+        """Delete a chat's state."""
         folder = self.of(owner, chat_id)
-        _remove(folder)
-        if os.path.lexists(folder):
-            _make_writable(folder)
-            _remove(folder)
+        delete_folder(folder)
         if os.path.lexists(folder):
             log.warning(
                 "cannot delete the state folder of the deleted chat %r of owner %r: %s",
@@ -57,6 +54,14 @@ class StateFolders:
                 owner,
                 folder,
             )
+
+
+def delete_folder(folder: Path) -> None:
+    """Delete a folder, also where agents have made it read-only."""
+    _remove(folder)
+    if os.path.lexists(folder):
+        _make_writable(folder)
+        _remove(folder)
 
 
 def _remove(folder: Path) -> None:

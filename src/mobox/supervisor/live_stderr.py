@@ -37,10 +37,10 @@ class LiveStderr:
 
     async def __aexit__(self, *_: object) -> None:
         self._execution.watch_stderr(lambda: None)
+        if self._write is not None:
+            await self._write  # which may set the timer again
         if self._timer is not None:
             self._timer.cancel()
-        if self._write is not None:
-            await self._write
 
     def _changed(self) -> None:
         self._is_new = True

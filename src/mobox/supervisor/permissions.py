@@ -61,9 +61,9 @@ def _permission(requests: InputRequests, reply: Reply, run: Run, now: int) -> Pe
         )
     if request.kind != "approval" or call is None or call.name == UNKNOWN_TOOL:
         raise InvalidRequest("scope", "the request is not about a tool call: expected 'once'")
-    if reply.scope == "chat_input" and not call.is_valid:
+    if reply.scope == "chat_input" and (not call.is_valid or call.input is None):
         raise InvalidRequest(
-            "scope", "the input of the call is not JSON: expected 'once' or 'chat'"
+            "scope", "the input of the call is not known, or not JSON: expected 'once' or 'chat'"
         )
     return Permission(
         id=new_permission_id(),

@@ -25,7 +25,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from mobox.capture.catalog import Agent
+from mobox.capture.execution import Outcome, last_words
 from mobox.capture.model_access import Caller, ModelAccess, ModelGrant
 from mobox.capture.process import ProcessExecution, job_of
 from mobox.events.printable import on_one_line
@@ -42,13 +45,14 @@ from mobox.sandbox.lending import (
 )
 from mobox.sandbox.process import PASSED_ON
 from mobox.settings import Settings
+from mobox.supervisor.agent_files import Redaction, delete_folder
 
 log = logging.getLogger("mobox.supervisor")
 
 ATTEMPTS: Final = 3
 """Spares of one version of an agent that may end before their turn."""
 WHY: Final = 300
-"""Characters of a spare's last line on stderr that the server's log shows."""
+"""Characters of a spare's error that the server's log shows."""
 STALE: Final = "stale"
 MOST_FILES: Final = 10_000
 """Files of an agent's folder that are compared."""
@@ -236,16 +240,22 @@ class Spares:
             self._remove(spare)
             count = self._failures_of(spare.version) + 1
             self._failures[spare.agent] = Failures(spare.version, count)
-            last = on_one_line(outcome.stderr_tail.rstrip().rpartition("\n")[2], WHY)
-            problem = outcome.failure()
             log.warning(
-                "agent %s: a spare process ended before it had a turn: %s%s",
+                "agent %s: a spare process ended before it had a turn: %s",
                 spare.agent,
-                "The agent exited with code 0." if problem is None else problem.message,
-                f" Last stderr: {last}" if last else "",
+                _why(outcome, Redaction(spare.version.agent)),
             )
         await spare.execution.close()
         await asyncio.to_thread(_clean_up, spare.folder)
+
+
+def _why(outcome: Outcome, redacted: Redaction) -> str:
+    """How a process ended, on one line, with its last line on stderr."""
+    outcome = replace(outcome, stderr_tail=redacted(outcome.stderr_tail))
+    if (problem := outcome.failure()) is not None:
+        return on_one_line(problem.message, WHY)
+    last = last_words(outcome.stderr_tail)
+    return f"The agent exited with code 0: {last}" if last else "The agent exited with code 0."
 
 
 def _recover(spares: Path) -> None:
@@ -267,7 +277,7 @@ def _clean_up(folder: Path) -> None:
     if was_lent is None:
         return
     if is_empty(str(folder)):
-        shutil.rmtree(folder, ignore_errors=True)
+        delete_folder(folder)  # with the state of a chat that was deleted meanwhile
     else:
         log.warning("cannot put back the state folder in %s: its chat has another", folder)
 

@@ -142,12 +142,16 @@ def _value(option: Any, turn: Any) -> Any:
 
 async def _made(thing: Any, opened: AsyncExitStack) -> Any:
     """The runnable itself, or what a function makes."""
-    if hasattr(thing, "astream_events") or not callable(thing):
-        return thing
-    made = thing()
-    if hasattr(made, "__aenter__"):
-        return await opened.enter_async_context(made)
-    return await made if inspect.isawaitable(made) else made
+    made = thing if hasattr(thing, "astream_events") or not callable(thing) else thing()
+    if made is not thing and hasattr(made, "__aenter__"):
+        made = await opened.enter_async_context(made)
+    elif inspect.isawaitable(made):
+        made = await made
+    if not hasattr(made, "astream_events"):
+        kind = type(made).__name__
+        hint = ": call its `compile()`" if hasattr(made, "compile") else ""
+        raise TypeError(f"a graph is needed, or another runnable; not {kind}{hint}")
+    return made
 
 
 def _is_graph(runnable: Any) -> bool:
