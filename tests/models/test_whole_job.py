@@ -115,8 +115,13 @@ async def test_a_spare_process_reaches_no_model_before_its_turn(tmp_path: Path) 
         return calls.read_text().split() if calls.exists() else []
 
     async with scripted_upstream(streams(anthropic_stream("Hello"))) as upstream:
-        env = {"ANTHROPIC_API_KEY": CANARY, "ANTHROPIC_BASE_URL": upstream.url}
-        with live_server(tmp_path / "data", "--agents", agents, **env) as server:
+        with live_server(
+            tmp_path / "data",
+            "--agents",
+            agents,
+            ANTHROPIC_API_KEY=CANARY,
+            ANTHROPIC_BASE_URL=upstream.url,
+        ) as server:
             async with http_client(server) as client:
                 await first.say(client, "write")
                 await until(lambda: len(statuses()) == 2)
