@@ -447,18 +447,21 @@ class Attempt:
 
     def _last_events(self, outcome: Outcome) -> list[StreamEvent]:
         if self._done(outcome) is None:
-            problem = self.agent.lacks() if self._writer.fails else None
-            return [Status(message=problem, kind="notice")] if problem else []
+            return self._hints() if self._writer.fails else []
         events = self._writer.input_requests.closing_events(self._last_answers)
         if (raised := self._reported(outcome)) is not None:
             self._log_failure(raised, outcome)
-            problem = self.agent.lacks()
-            return [*events, *([Status(message=problem, kind="notice")] if problem else [])]
+            return events + self._hints()
         error = outcome.failure() if self._termination is None else self._termination.error
         if error is not None:
             self._log_failure(error, outcome)
             events.append(replace(self._explained(error), stderr_tail=outcome.shown_tail))
         return events
+
+    def _hints(self) -> list[StreamEvent]:
+        """What the agent lacks, if readers see details: it may be the cause of its error."""
+        problem = self.agent.lacks() if self._deps.limits.shows_error_details else None
+        return [Status(message=problem, kind="notice")] if problem else []
 
     def _reported(self, outcome: Outcome) -> Error | None:
         """The error that the agent ended with, if its last line is that: it is in the log."""
