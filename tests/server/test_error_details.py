@@ -14,6 +14,7 @@ from server.server_with_keys import bearer, give_key, keyed_app
 from support.waiting import until
 
 CANARY = "c4nary-of-a-cluster"
+VARIABLE = "VARIABLE_WITHOUT_A_VALUE"
 WIRE = json.dumps(
     {"type": "error", "error": {"type": "overloaded_error", "message": f"{CANARY} is busy"}}
 )
@@ -45,7 +46,8 @@ def agents(tmp_path: Path) -> Path:
     folder = tmp_path / "agents"
     for name, (framework, code, _) in AGENTS.items():
         (folder / name).mkdir(parents=True)
-        (folder / name / "agent.yaml").write_text(f"name: {name}\nframework: {framework}\n")
+        yaml = f"name: {name}\nframework: {framework}\nenv: [{VARIABLE}]\n"
+        (folder / name / "agent.yaml").write_text(yaml)
         (folder / name / "run_agent.py").write_text(code)
     return folder
 
@@ -77,6 +79,7 @@ async def test_words_of_an_error_are_in_no_response(
         assert joined.status_code == 200
         told["connect"] = joined.text
         assert [each for each, text in told.items() if CANARY in text] == []
+        assert [each for each, text in told.items() if VARIABLE in text] == []
         if (code := AGENTS[name][2]) is not None:
             assert sentence_of(code) in told["live"]
             assert sentence_of(code) in told["/api/chats/c"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mobox.events import Done, SubagentEnd, ToolResult
+from mobox.events.turn import Answer
 from mobox.settings import Settings
 from supervisor.stage import reason_of, staged, submit, text_of, write_agent
 
@@ -83,7 +84,7 @@ async def test_how_it_exits_changes_nothing(
             assert await stage.events(begun) == events
     assert reason_of(events) == "stop"
     assert any(
-        "had ended when this happened: The agent exited with code 3." in text
+        "had ended its output when this happened: The agent exited with code 3." in text
         for text in caplog.messages
     )
 
@@ -160,3 +161,43 @@ async def test_a_run_that_waits_goes_on_waiting_after_exit(tmp_path: Path) -> No
         await stage.until_nothing_runs()
         assert (await stage.store.run("ann", begun.id)).status == "waiting"
         assert text_of(await stage.answered(begun)) == "done"
+
+
+@pytest.mark.parametrize("end", ["sys.exit(3)", "time.sleep(1000)"])
+async def test_how_a_run_that_waits_exits_changes_nothing(tmp_path: Path, end: str) -> None:
+    code = f"""
+        if read_turn().answers:
+            emit_text("done"); emit_done()
+        else:
+            emit_input_request("approval", id="r1", prompt="May I?"); emit_paused("r1")
+            emit("exit")
+            {end}
+    """
+    agent = write_agent(tmp_path / "asks", code)
+    async with staged(tmp_path, agent, limits=HURRIED) as stage:
+        begun = await stage.begin()
+        await stage.until_it_waits(begun)
+        await stage.until_nothing_runs()
+        assert (await stage.store.run("ann", begun.id)).status == "waiting"
+        assert text_of(await stage.answered(begun)) == "done"
+
+
+async def test_an_answer_is_not_lost_however_the_process_exits(tmp_path: Path) -> None:
+    code = """
+        if read_turn().answers:
+            emit_text("done"); emit_done()
+        else:
+            emit_input_request("approval", id="r1", prompt="May I?"); emit_paused("r1")
+            emit("exit")
+            wait_for("go")
+            sys.exit(3)
+    """
+    agent = write_agent(tmp_path / "asks", code)
+    async with staged(tmp_path, agent, limits=Settings(look=3600, exit_seconds=3600)) as stage:
+        begun = await stage.begin()
+        await stage.until_it_waits(begun)
+        await stage.supervisor.answer(
+            "ann", begun.id, (Answer(decision="approved", request_id="r1"),)
+        )
+        (stage.state / "go").touch()
+        assert text_of(await stage.until_it_ends(begun)) == "done"

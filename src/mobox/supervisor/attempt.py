@@ -3,8 +3,9 @@
 Rule 1: whatever happens, the run ends with one DONE, waits, or was taken over by another process.
 Rule 2: output during shutdown is logged, except when a waiting process is released: the run stays
         `waiting` and the process's last output is discarded.
-        The run of a process that says `done` ends at once. The process has `exit_seconds` to exit;
-        what it still writes is kept with its stderr, and how it exits changes nothing any more.
+        The run of a process that says `done` ends at once, unless it waits. The process has
+        `exit_seconds` to exit; what it still writes is kept with its stderr, and how it exits
+        changes nothing any more.
 Rule 3: timeouts apply while the agent is running. A waiting process is ended after `hold` seconds;
         the answer then starts a new attempt.
 Rule 4: a stored answer reaches the agent. An agent that exited without reading it is started again.
@@ -304,8 +305,6 @@ class Attempt:
             await writer.finish_reading()
         if writer.has_ended:
             await self._end_early()
-            if self.state is not State.EXITING:
-                await self._drain(execution)
 
     async def _read_output(self, execution: Execution, preparation: Preparation) -> None:
         writer, limit = self._writer, self.agent.limits.output
@@ -340,8 +339,8 @@ class Attempt:
                 self.run_has_ended.set()
 
     async def _exit(self, execution: Execution) -> Outcome:
-        """Wait until the process has exited; one whose run has ended has only so much time."""
-        if self.state is not State.EXITING:
+        """Wait until the process has exited; after the end of its output not for long."""
+        if not self._writer.has_ended:
             return await execution.outcome()
         seconds = self._deps.limits.exit_seconds
         try:
@@ -403,12 +402,14 @@ class Attempt:
     async def _conclude(self, outcome: Outcome) -> None:
         """The process has exited: leave the run waiting, restart the agent, or end the run."""
         writer = self._writer
-        if self.state is State.EXITING:
+        if writer.has_ended:
             self._check_exit(outcome)
+        if self.state is State.EXITING:
             await self._forget()  # nothing else would tell that the run was deleted meanwhile
             self._move(Trigger.EXITED)
             return
-        has_failed = outcome.exit_code != 0 and self.state is not State.RELEASING
+        may_fail = self.state is not State.RELEASING and not writer.has_ended
+        has_failed = may_fail and outcome.exit_code != 0
         must_end = has_failed or self.state in MUST_END
         if not must_end and writer.waiting:
             self._move(Trigger.LEFT_WAITING)  # the answer starts the next attempt
@@ -424,7 +425,7 @@ class Attempt:
         run, problem = self.run, outcome.failure()
         if problem is not None and not outcome.stopped:
             log.warning(
-                "run %s (agent %s): had ended when this happened: %s",
+                "run %s (agent %s): had ended its output when this happened: %s",
                 run.id,
                 run.agent,
                 problem.message,
@@ -449,18 +450,21 @@ class Attempt:
 
     def _last_events(self, outcome: Outcome) -> list[StreamEvent]:
         if self._done(outcome) is None:
-            problem = self.agent.lacks() if self._writer.fails else None
-            return [Status(message=problem, kind="notice")] if problem else []
+            return self._hints() if self._writer.fails else []
         events = self._writer.input_requests.closing_events(self._last_answers)
         if (raised := self._reported(outcome)) is not None:
             self._log_failure(raised, outcome)
-            problem = self.agent.lacks()
-            return [*events, *([Status(message=problem, kind="notice")] if problem else [])]
+            return events + self._hints()
         error = outcome.failure() if self._termination is None else self._termination.error
         if error is not None:
             self._log_failure(error, outcome)
             events.append(replace(self._explained(error), stderr_tail=outcome.shown_tail))
         return events
+
+    def _hints(self) -> list[StreamEvent]:
+        """What the agent lacks, if readers see details: it may be the cause of its error."""
+        problem = self.agent.lacks() if self._deps.limits.shows_error_details else None
+        return [Status(message=problem, kind="notice")] if problem else []
 
     def _reported(self, outcome: Outcome) -> Error | None:
         """The error that the agent ended with, if its last line is that: it is in the log."""

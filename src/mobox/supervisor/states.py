@@ -30,8 +30,8 @@ released.
 A release. A waiting process is ended, and its run stays `waiting` in the store: the next answer
 starts another attempt. A stop that comes meanwhile ends the run after all.
 
-A restart. A process that exited with code 0 without reading a stored answer is started again, with
-the answer in its turn.
+A restart. A process that exited without reading a stored answer is started again, with the answer
+in its turn; unless it failed before it had ended its output.
 """
 
 from __future__ import annotations
