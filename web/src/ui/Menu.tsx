@@ -72,7 +72,8 @@ interface ChoiceProps<T extends string> {
   label: string;
   value: T;
   onChoose: (value: T) => void;
-  options: { value: T; name: string; line?: string }[];
+  /** A note is beside the name, a line below it. */
+  options: { value: T; name: string; note?: string; line?: string }[];
 }
 
 /** A radio item. */
@@ -86,7 +87,7 @@ export function MenuChoice<T extends string>({ label, value, onChoose, options }
       <MenuLabel>{label}</MenuLabel>
       {options.map((option) => (
         <DropdownMenu.RadioItem key={option.value} value={option.value} className={ROW}>
-          <Words name={option.name} line={option.line} />
+          <Words name={option.name} note={option.note} line={option.line} />
           <Mark />
         </DropdownMenu.RadioItem>
       ))}
@@ -134,9 +135,12 @@ export const MenuNote = ({ name, line }: { name: string; line: string }) => (
   </DropdownMenu.Item>
 );
 
-const Words = ({ name, line }: { name: string; line?: string }) => (
+const Words = ({ name, note, line }: { name: string; note?: string; line?: string }) => (
   <span className="flex min-w-0 flex-1 flex-col py-1.5">
-    <span className="truncate">{name}</span>
+    <span className="flex items-baseline gap-2">
+      <span className="truncate">{name}</span>{" "}
+      {note && <span className="shrink-0 text-label text-ink-2">{note}</span>}
+    </span>{" "}
     {line && <span className="text-mono leading-snug text-ink-2">{line}</span>}
   </span>
 );
