@@ -74,12 +74,11 @@ def keyless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     """A server without a provider's key; one of its two agents uses a provider."""
     folder = tmp_path_factory.mktemp("keyless")
     agents = write_agent(folder / "agents")
-    shutil.copytree(agents / "scripted", agents / "writer")
-    about = "name: Writer\ndescription: Writes.\nframework: emitted\nmodels: [anthropic]\n"
-    (agents / "writer/agent.yaml").write_text(about)
-    flags = ("--agents", agents, "--agent", "writer")
-    data = folder / "data"
-    with live_server(data, *flags, patience=60 * LIMIT, ANTHROPIC_API_KEY="") as server:
+    shutil.copytree(agents / "scripted", agents / "author")
+    about = "name: Author\ndescription: Writes.\nframework: emitted\nmodels: [anthropic]\n"
+    (agents / "author/agent.yaml").write_text(about)
+    data, env = folder / "data", {"ANTHROPIC_API_KEY": ""}
+    with live_server(data, "--agents", agents, patience=60 * LIMIT, **env) as server:
         yield server
 
 

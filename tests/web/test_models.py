@@ -19,11 +19,11 @@ def test_an_agent_without_a_key_has_a_simulated_model(
     keyless: LiveServer, watched: Watched
 ) -> None:
     tab = Tab(watched(keyless.url)[0])
-    picker = tab.page.get_by_role("button", name=f"Agent: Writer, {NOTE}", exact=True)
+    picker = tab.page.get_by_role("button", name=f"Agent: Author, {NOTE}", exact=True)
     expect(picker).to_contain_text(NOTE)
     picker.press("Enter")
     options = tab.page.get_by_role("menuitemradio")
-    expect(options.filter(has_text=NOTE)).to_have_accessible_name(re.compile(f"^Writer {NOTE}\\b"))
+    expect(options.filter(has_text=NOTE)).to_have_accessible_name(re.compile(f"^Author {NOTE}\\b"))
     other = options.filter(has_text="Scripted")
     expect(other).not_to_contain_text("model")
     other.press("Enter")

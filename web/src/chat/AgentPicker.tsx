@@ -5,6 +5,7 @@ import { agents } from "@/state/agents";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 import { Menu, MenuChoice, MenuLine, MenuNote } from "@/ui/Menu";
+import { NameWithNote } from "@/ui/NameWithNote";
 
 /**
  * Selects the agent for the next message. Only a name where there is one agent. The list is read again when it is
@@ -19,7 +20,7 @@ export function AgentPicker({ choice }: { choice: AgentChoice }) {
     return (
       <span className="flex items-center gap-1.5 px-2 text-mono text-ink-2">
         <Bot aria-hidden className="size-4 shrink-0" />
-        <NameAndModel agent={next} />
+        <NameWithNote name={next.name} note={modelOf(next)} />
       </span>
     );
   }
@@ -35,7 +36,7 @@ export function AgentPicker({ choice }: { choice: AgentChoice }) {
           className="flex min-h-9 max-w-full items-center gap-1.5 rounded-lg px-2 text-mono text-ink-2 hover:bg-ground-3 hover:text-ink max-md:min-h-11"
         >
           <Bot aria-hidden className="size-4 shrink-0" />
-          <NameAndModel agent={next} />
+          <NameWithNote name={next.name} note={modelOf(next)} />
           <ChevronsUpDown aria-hidden className="size-3.5 shrink-0" />
         </button>
       }
@@ -61,16 +62,6 @@ export function AgentPicker({ choice }: { choice: AgentChoice }) {
 
 /** Where its model is, if that is worth a note. */
 const modelOf = ({ model }: Agent) => (model ? strings.models[model] : undefined);
-
-function NameAndModel({ agent }: { agent: Agent }) {
-  const model = modelOf(agent);
-  return (
-    <>
-      <span className="truncate">{agent.name}</span>{" "}
-      {model && <span className="shrink-0 text-label text-ink-2">{model}</span>}
-    </>
-  );
-}
 
 const Failed = () => (
   <span className="flex flex-wrap items-center gap-x-2 px-2 text-mono text-ink-2">

@@ -2,6 +2,7 @@ import { Check } from "lucide-react";
 import { DropdownMenu } from "radix-ui";
 import type { ReactNode } from "react";
 import { classes } from "@/ui/classes";
+import { NameWithNote } from "@/ui/NameWithNote";
 
 const ROW =
   "flex min-h-9 w-full cursor-pointer items-center gap-2 rounded-small px-2 text-left text-block " +
@@ -137,10 +138,7 @@ export const MenuNote = ({ name, line }: { name: string; line: string }) => (
 
 const Words = ({ name, note, line }: { name: string; note?: string; line?: string }) => (
   <span className="flex min-w-0 flex-1 flex-col py-1.5">
-    <span className="flex items-baseline gap-2">
-      <span className="truncate">{name}</span>{" "}
-      {note && <span className="shrink-0 text-label text-ink-2">{note}</span>}
-    </span>{" "}
+    <NameWithNote name={name} note={note} />{" "}
     {line && <span className="text-mono leading-snug text-ink-2">{line}</span>}
   </span>
 );
