@@ -470,7 +470,7 @@ def test_message_has_the_usage() -> None:
     assert folded().usage is None
 
 
-def test_message_tells_of_a_simulated_model() -> None:
+def test_message_marks_a_simulated_model() -> None:
     assert folded(Start(framework="test", simulated=True)).simulated
     assert not folded(Start(framework="test")).simulated
 

@@ -738,7 +738,7 @@ def test_cancelled_run_is_reported_to_clients_that_support_it() -> None:
 
 
 @pytest.mark.parametrize("reason", ["stop", "cancelled", "error"])
-def test_the_end_of_a_run_tells_of_a_simulated_model(reason: DoneReason) -> None:
+def test_the_end_of_a_run_marks_a_simulated_model(reason: DoneReason) -> None:
     end = last(Start(framework="test", simulated=True), Done(reason=reason))
     why = {"reason": reason} if reason != "stop" else {}
     assert end["metadata"] == {"mobox": {**why, "simulated": True}}

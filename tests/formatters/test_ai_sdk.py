@@ -330,7 +330,7 @@ def test_message_has_the_duration_of_the_run() -> None:
 
 
 @pytest.mark.parametrize("reason", ["stop", "cancelled", "error"])
-def test_message_tells_of_a_simulated_model(reason: DoneReason) -> None:
+def test_message_marks_a_simulated_model(reason: DoneReason) -> None:
     log = numbered(log_of([Start(framework="test", simulated=True), Done(reason=reason)]))
     [metadata] = [
         chunk["messageMetadata"]

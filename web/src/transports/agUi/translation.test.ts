@@ -168,7 +168,7 @@ it("the durations and the usage of a run are the server's", () => {
 it.each([
   "RUN_FINISHED",
   "RUN_ERROR",
-])("tells of a simulated model at the end of a run: %s", (type) => {
+])("marks a simulated model at the end of a run: %s", (type) => {
   const simulated = translated({ type, metadata: { mobox: { simulated: true } } });
   expect(simulated).toContainEqual(
     expect.objectContaining({ messageMetadata: expect.objectContaining({ simulated: true }) }),
