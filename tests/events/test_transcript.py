@@ -470,6 +470,11 @@ def test_message_has_the_usage() -> None:
     assert folded().usage is None
 
 
+def test_message_marks_a_simulated_model() -> None:
+    assert folded(Start(framework="test", simulated=True)).simulated
+    assert not folded(Start(framework="test")).simulated
+
+
 def test_run_and_blocks_have_their_durations() -> None:
     log = log_of([Thinking(id="x"), ThinkingDelta(id="x", delta="Hm"), Text(id="y"), STOP])
     times = [1000, 1100, 1200, 1400, 1800, 1900, 2000]

@@ -13,6 +13,7 @@ from mobox.errors import UnknownProfile
 from mobox.events import (
     Custom,
     Done,
+    DoneReason,
     Error,
     EventType,
     File,
@@ -734,6 +735,13 @@ def test_cancelled_run_is_reported_to_clients_that_support_it() -> None:
     why = {"metadata": {"mobox": {"reason": "cancelled"}}}
     assert ended("cancelled") == {**RUN, "outcome": {"type": "cancelled"}, **why}
     assert ended("cancelled", profile="pre-1.0") == {**RUN, **why}
+
+
+@pytest.mark.parametrize("reason", ["stop", "cancelled", "error"])
+def test_the_end_of_a_run_marks_a_simulated_model(reason: DoneReason) -> None:
+    end = last(Start(framework="test", simulated=True), Done(reason=reason))
+    why = {"reason": reason} if reason != "stop" else {}
+    assert end["metadata"] == {"mobox": {**why, "simulated": True}}
 
 
 @pytest.mark.parametrize("reason", ["error", "lost"])

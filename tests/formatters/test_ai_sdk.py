@@ -47,7 +47,9 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.events.transcript import build_message
 from mobox.formatters.ai_sdk import AISDKFormatter, profile_for
+from mobox.formatters.ai_sdk.snapshot import ui_message
 from support.ai_sdk_client import AiSdkClients
 from support.client_results import is_call
 from support.grammar_ai_sdk import DONE, PROFILES, VARIANTS, check_ai_sdk, chunks_of
@@ -325,6 +327,18 @@ def test_message_has_the_duration_of_the_run() -> None:
     log = numbered(log_of([Text(content="Hi"), Done(reason="stop")]))
     [finish] = of_type("finish", chunks_of(response_to(log)))
     assert finish["messageMetadata"] == {"reason": "stop", "durationMs": 100 * (len(log) - 1)}
+
+
+@pytest.mark.parametrize("reason", ["stop", "cancelled", "error"])
+def test_message_marks_a_simulated_model(reason: DoneReason) -> None:
+    log = numbered(log_of([Start(framework="test", simulated=True), Done(reason=reason)]))
+    [metadata] = [
+        chunk["messageMetadata"]
+        for chunk in chunks_of(response_to(log))
+        if "messageMetadata" in chunk
+    ]
+    assert metadata["simulated"] is True
+    assert metadata == ui_message(build_message(log, "msg_1"))["metadata"]
 
 
 def test_a_run_that_waits_ends_its_response_and_not_its_message() -> None:

@@ -16,9 +16,13 @@ __all__ = ["Tab", "assert_shows_what_is_stored", "read_chat"]
 
 HAS_CHAT = re.compile(r"/chat/.")
 SETTLED = """
-Promise.all(document.getAnimations()
-  .filter((animation) => animation.effect.getTiming().iterations !== Infinity)
-  .map((animation) => animation.finished.catch(() => {})))
+async () => {
+  const isOpen = ({ playState, effect }) =>
+    playState === "running" && effect.getTiming().iterations !== Infinity;
+  // The end of a transition may start those of the elements inside, which inherit its colour.
+  for (let open; (open = document.getAnimations().filter(isOpen)).length > 0; )
+    await Promise.all(open.map((animation) => animation.finished.catch(() => {})));
+}
 """
 
 

@@ -70,6 +70,19 @@ def crew(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
 
 
 @pytest.fixture(scope="session")
+def keyless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """A server without a provider's key; one of its two agents uses a provider."""
+    folder = tmp_path_factory.mktemp("keyless")
+    agents = write_agent(folder / "agents")
+    shutil.copytree(agents / "scripted", agents / "author")
+    about = "name: Author\ndescription: Writes.\nframework: emitted\nmodels: [anthropic]\n"
+    (agents / "author/agent.yaml").write_text(about)
+    data, env = folder / "data", {"ANTHROPIC_API_KEY": ""}
+    with live_server(data, "--agents", agents, patience=60 * LIMIT, **env) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def http() -> Iterator[httpx.Client]:
     """A client without a browser."""
     with httpx.Client(timeout=LIMIT, trust_env=False) as client:

@@ -276,3 +276,13 @@ def test_a_menu_that_is_open(
     tab = open_tab(crew, size)
     MENUS[menu](tab)
     assert findings(tab, axe) == []
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_where_a_model_is(keyless: LiveServer, open_tab: OpenTab, axe: str, size: str) -> None:
+    tab = open_tab(keyless, size)
+    tab.say(prompt(text("What a simulated model wrote.")))
+    tab.finish()
+    assert findings(tab, axe) == []
+    agents(tab)
+    assert findings(tab, axe) == []

@@ -39,6 +39,8 @@ export interface Agent {
   id: string;
   name: string;
   description: string;
+  /** Where its model's responses come from; `null` if the server does not know. */
+  model?: "provider" | "simulated" | "recorded" | null;
 }
 /** An agent that the server could not load, by the name of its folder. */
 export interface AgentProblem {

@@ -6,6 +6,8 @@ const tokens = (count: number) => (count === 1 ? "1 token" : `${count.toLocaleSt
 export const strings = {
   product: "Mobox",
   retry: "Retry",
+  /** Where a model's responses come from, unless from its provider. */
+  models: { simulated: "simulated model", recorded: "recorded model" } as Record<string, string>,
 
   // content/: Markdown, code, charts, citations
   content: {
@@ -340,7 +342,7 @@ export const strings = {
     save: "Save",
     cancel: "Cancel",
     close: "Close",
-    agent: (name: string) => `Agent: ${name}`,
+    agent: (name: string, model?: string) => `Agent: ${name}${model ? `, ${model}` : ""}`,
     agents: "Agent for the next message",
     agentsFailed: "Couldn't load agents.",
     agentBroken: (id: string) => `${id} can't be loaded`,

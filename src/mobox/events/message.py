@@ -201,6 +201,8 @@ class Message(Struct, kw_only=True, omit_defaults=True):
     errors: int = 0
     """How many errors the log has; those that did not end the run are lines of Processing."""
     duration_ms: int | None = None
+    simulated: bool = False
+    """Its model was simulated."""
 
 
 def parts_for_history(message: Message) -> list[AnyPart]:

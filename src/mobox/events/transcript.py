@@ -102,6 +102,7 @@ class Transcript:
         self._fatal: Error | None = None
         self._ts: int | None = None
         self._began: int | None = None
+        self._is_simulated = False
         self._has_started = False
 
     def add(self, event: StreamEvent, ts: int | None) -> None:
@@ -139,6 +140,7 @@ class Transcript:
             error_code=self._fatal.code if self._fatal is not None else None,
             errors=self._errors.count,
             duration_ms=self._since(self._began) if self._done is not None else None,
+            simulated=self._is_simulated,
         )
 
     def _join_deltas(self) -> None:
@@ -159,9 +161,10 @@ class Transcript:
 
     # The run
 
-    def _start(self, _event: Start | Raw) -> None:
+    def _start(self, event: Start | Raw) -> None:
         if not self._has_started:
             self._has_started, self._began = True, self._ts
+            self._is_simulated = isinstance(event, Start) and event.simulated
 
     def _end(self, event: Done) -> None:
         self._fatal, notices = self._errors.release(event.reason)

@@ -168,6 +168,15 @@ test("the use of a message is one line, with the rest behind it", () => {
   expect(line.firstChild?.textContent).toBe("1,840 tokens in · 412 out · $0.0117 · 7s");
 });
 
+test("an answer of a simulated model says so", () => {
+  const { rerender, container } = render(
+    <Usage message={message([], { simulated: true, durationMs: 7400 })} />,
+  );
+  expect(container.textContent).toBe("simulated model · 7s");
+  rerender(<Usage message={message([], { simulated: true })} />);
+  expect(container.textContent).toBe("simulated model");
+});
+
 test("during a run its usage so far is shown, and nothing where nothing is known", () => {
   const part = { type: "data-usage", id: "usage", data: { inputTokens: 3, outputTokens: 12 } };
   const { rerender, container } = render(<Usage message={message([part])} />);

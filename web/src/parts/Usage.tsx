@@ -1,7 +1,7 @@
 import type { UIMessage } from "ai";
 import { usageOf } from "@/parts/usage";
 
-/** Tokens, cost and duration of an answer, if known. */
+/** A simulated model, tokens, cost and duration of an answer, if known. */
 export function Usage({ message }: { message: UIMessage }) {
   const usage = usageOf(message);
   if (!usage) return null;

@@ -8,7 +8,7 @@ import { strings } from "@/strings";
 const words = strings.parts;
 
 interface UsageText {
-  /** The line: tokens, cost, duration. */
+  /** The line: a simulated model, tokens, cost, duration. */
   line: string;
   /** Further details. */
   more: string;
@@ -23,6 +23,7 @@ export function usageOf(message: UIMessage): UsageText | undefined {
   const ms = numberOf(metadata.durationMs) ?? numberOf(usage.durationMs);
   const tokensIn = formatted(usage.inputTokens, words.tokensIn);
   const line = join([
+    metadata.simulated === true ? strings.models.simulated : undefined,
     tokensIn,
     formatted(usage.outputTokens, tokensIn ? words.tokensOut : words.tokensOnlyOut),
     money(numberOf(usage.costUsd)),

@@ -2,6 +2,7 @@ import { Check } from "lucide-react";
 import { DropdownMenu } from "radix-ui";
 import type { ReactNode } from "react";
 import { classes } from "@/ui/classes";
+import { NameWithNote } from "@/ui/NameWithNote";
 
 const ROW =
   "flex min-h-9 w-full cursor-pointer items-center gap-2 rounded-small px-2 text-left text-block " +
@@ -72,7 +73,8 @@ interface ChoiceProps<T extends string> {
   label: string;
   value: T;
   onChoose: (value: T) => void;
-  options: { value: T; name: string; line?: string }[];
+  /** A note is beside the name, a line below it. */
+  options: { value: T; name: string; note?: string; line?: string }[];
 }
 
 /** A radio item. */
@@ -86,7 +88,7 @@ export function MenuChoice<T extends string>({ label, value, onChoose, options }
       <MenuLabel>{label}</MenuLabel>
       {options.map((option) => (
         <DropdownMenu.RadioItem key={option.value} value={option.value} className={ROW}>
-          <Words name={option.name} line={option.line} />
+          <Words name={option.name} note={option.note} line={option.line} />
           <Mark />
         </DropdownMenu.RadioItem>
       ))}
@@ -134,9 +136,9 @@ export const MenuNote = ({ name, line }: { name: string; line: string }) => (
   </DropdownMenu.Item>
 );
 
-const Words = ({ name, line }: { name: string; line?: string }) => (
+const Words = ({ name, note, line }: { name: string; note?: string; line?: string }) => (
   <span className="flex min-w-0 flex-1 flex-col py-1.5">
-    <span className="truncate">{name}</span>
+    <NameWithNote name={name} note={note} />{" "}
     {line && <span className="text-mono leading-snug text-ink-2">{line}</span>}
   </span>
 );

@@ -210,11 +210,11 @@ class AGUIFormatter(DeltaFastPath):
 
     # The run
 
-    def _start(self, _event: Start | Raw) -> Documents:
+    def _start(self, event: Start | Raw) -> Documents:
         if self._has_started:
             return []
         self._has_started = True
-        self._ending.begin(self._ts)
+        self._ending.begin(self._ts, isinstance(event, Start) and event.simulated)
         return [self._run_started()]
 
     def _run_started(self) -> bytes:

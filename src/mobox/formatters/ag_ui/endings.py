@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from mobox.events import JSON, DoneReason, InputRequest, InputResponse, Result, Status, Usage
 from mobox.events.transcript import HeldErrors
@@ -29,13 +29,14 @@ class Ending:
         self._run = run
         self._profile = profile
         self._began: int | None = None
+        self._is_simulated = False
         self.errors = HeldErrors()
         self.documents: Documents = []
         """The final document of a run that has ended."""
 
-    def begin(self, ts: int | None) -> None:
+    def begin(self, ts: int | None, is_simulated: bool) -> None:
         """The run starts."""
-        self._began = ts
+        self._began, self._is_simulated = ts, is_simulated
 
     def duration(self, ts: int | None) -> Documents:
         """The duration of the run."""
@@ -48,7 +49,7 @@ class Ending:
         fatal, notices = self.errors.release(reason)
         if failure := run_failure(reason, fatal):
             error, code = failure
-            why = mobox_metadata({"reason": reason})
+            why = self._metadata(reason)
             failed = event("RUN_ERROR", message=error, code=code, usage=usage, metadata=why)
             self.documents = [failed]
         elif reason == "cancelled":
@@ -67,8 +68,11 @@ class Ending:
         self, outcome: dict[str, JSON] | None, usage: UsageList, reason: DoneReason
     ) -> bytes:
         """The end of a run; a reason other than the agent's own is metadata."""
-        why = mobox_metadata({"reason": reason if reason != "stop" else None})
+        why = self._metadata(reason if reason != "stop" else None)
         return event("RUN_FINISHED", **self._run, outcome=outcome, usage=usage, metadata=why)
+
+    def _metadata(self, reason: DoneReason | None) -> dict[str, Any] | None:
+        return mobox_metadata({"reason": reason, "simulated": self._is_simulated or None})
 
 
 _MOST: Final = 2**53 - 1

@@ -107,6 +107,7 @@ class AISDKFormatter(DeltaFastPath):
         self._message_id = message_id
         self._ts: int | None = None
         self._started: int | None = None
+        self._is_simulated = False
         self._has_started = False
         self._blocks = Blocks()
         self._parts = Parts()
@@ -160,10 +161,11 @@ class AISDKFormatter(DeltaFastPath):
 
     # The run
 
-    def _start(self, _event: Start | Raw) -> Chunks:
+    def _start(self, event: Start | Raw) -> Chunks:
         if self._has_started:
             return []
         self._has_started, self._started = True, self._ts
+        self._is_simulated = isinstance(event, Start) and event.simulated
         return [self._start_chunk()]
 
     def _start_chunk(self) -> bytes:
@@ -196,7 +198,8 @@ class AISDKFormatter(DeltaFastPath):
         if self._ts is not None and self._started is not None:
             duration = self._ts - self._started
         code = fatal.code if fatal is not None else None
-        return message_metadata(event.reason, error, code, self._usage.totals, duration)
+        totals, simulated = self._usage.totals, self._is_simulated
+        return message_metadata(event.reason, error, code, totals, duration, simulated)
 
     def _error(self, event: Error) -> Chunks:
         self._errors.hold(event)

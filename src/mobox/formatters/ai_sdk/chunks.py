@@ -278,6 +278,7 @@ def message_metadata(
     error_code: str | None,
     totals: Totals | None,
     duration_ms: int | None,
+    simulated: bool,
 ) -> dict[str, JSON]:
     """The metadata of the whole message, in the last chunk."""
     about = {
@@ -286,6 +287,7 @@ def message_metadata(
         "errorCode": error_code,
         "usage": usage_data(totals) if totals is not None else None,
         "durationMs": duration_ms,
+        "simulated": simulated or None,
     }
     return without_none(about)
 

@@ -86,6 +86,7 @@ def ui_message(message: Message, profile: str = DEFAULT) -> dict[str, JSON]:
             message.error_code,
             message.usage,
             message.duration_ms,
+            message.simulated,
         )
     safe: dict[str, JSON] = harmless(ui)
     return safe

@@ -165,6 +165,18 @@ it("the durations and the usage of a run are the server's", () => {
   });
 });
 
+it.each([
+  "RUN_FINISHED",
+  "RUN_ERROR",
+])("marks a simulated model at the end of a run: %s", (type) => {
+  const simulated = translated({ type, metadata: { mobox: { simulated: true } } });
+  expect(simulated).toContainEqual(
+    expect.objectContaining({ messageMetadata: expect.objectContaining({ simulated: true }) }),
+  );
+  const others = translated({ type, metadata: { mobox: { simulated: "no" } } });
+  expect(JSON.stringify(others)).not.toContain("simulated");
+});
+
 describe("a text", () => {
   it("names calls in its placeholders as the agent does", () => {
     const placed = (id: string) => `<<{"type":"promql","tool_call_id":"${id}"}>> "r:" `;

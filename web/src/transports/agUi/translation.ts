@@ -94,7 +94,7 @@ export class Translation {
 
   finish(event: Event): UIMessageChunk[] {
     const reason = textOf(moboxIn(event).reason) ?? "stop";
-    const messageMetadata = this.#metadata(reason);
+    const messageMetadata = this.#metadata(reason, event);
     if (reason === "cancelled")
       return [
         ...this.#close(),
@@ -110,7 +110,7 @@ export class Translation {
     const reason = textOf(moboxIn(event).reason) ?? "error";
     const code = textOf(event.code); // the reason, where the log has no code
     const messageMetadata = {
-      ...this.#metadata(reason),
+      ...this.#metadata(reason, event),
       error: errorText,
       ...(code !== undefined && code !== reason && { errorCode: code }),
     };
@@ -126,11 +126,12 @@ export class Translation {
     return [...this.blocks.closeAll(), ...this.spans.finishTurn()];
   }
 
-  #metadata(reason: string): Fields {
+  #metadata(reason: string, end: Event): Fields {
     return {
       reason,
       ...(this.#usage && { usage: this.#usage }),
       ...(this.#durationMs !== undefined && { durationMs: this.#durationMs }),
+      ...(moboxIn(end).simulated === true && { simulated: true }),
     };
   }
 }
