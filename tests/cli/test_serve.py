@@ -47,6 +47,7 @@ VALUES = {
     "max_runs_per_minute": ("5", 5),
     "max_streams": ("7", 7),
     "when_running": ("Interrupt", "interrupt"),
+    "error_details": ("Brief", "brief"),
     "max_spares": ("0", 0),
     "hold": ("2.5", 2.5),
     "lease": ("1.5", 1.5),

@@ -60,7 +60,7 @@ def test_a_denied_call_has_the_reason_and_the_status(found: dict[str, Any]) -> N
 
 
 def test_answers_without_the_state_are_an_error(found: dict[str, Any]) -> None:
-    assert found["lost_state"] == [[], [["RuntimeError"]]]
+    assert found["lost_state"] == [[], [["crashed"]]]
 
 
 def test_a_stopped_call_is_interrupted_in_the_next_turn(found: dict[str, Any]) -> None:

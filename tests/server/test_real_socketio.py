@@ -14,6 +14,7 @@ from server.scripted_agent import Gate, a_day_of_work, prompt, text, tool
 from server.server_probe import ServerProbe
 from server.socket_clients import Json, Socket, SocketClients
 from support.grammar_agent_event import check_agent_events
+from support.waiting import wait_until
 
 FORMATS = [name for name in protocols() if name != "agent-event"]
 each_transport = pytest.mark.parametrize("transport", ["websocket", "polling"])
@@ -235,8 +236,9 @@ def test_a_message_may_be_one_of_the_ai_sdk(
     again = {"sessionId": chat_id, "trigger": "regenerate-message", "messageId": first["runId"]}
     second = socket.ask("chat:message", again)["runId"]
     assert second != first["runId"]
-    socket.read("agent:event", 2 * len(socket.events()))
-    stored = http.get(f"{server.url}/api/chats/{quote(chat_id)}").json()["messages"]
+    url = f"{server.url}/api/chats/{quote(chat_id)}"
+    wait_until(lambda: http.get(url).json()["activeRun"] is None)
+    stored = http.get(url).json()["messages"]
     assert [(each["id"], each["role"]) for each in stored] == [
         (said["id"], "user"),
         (second, "assistant"),

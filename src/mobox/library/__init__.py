@@ -78,6 +78,7 @@ class Options(TypedDict, total=False):
     max_runs_per_minute: int
     max_streams: int
     when_running: Literal["auto", "interrupt", "reject"]
+    max_spares: int
     error_details: Literal["full", "brief"]
     """What clients see of errors; by default brief."""
     hold: float
