@@ -1,1 +1,0 @@
-export{V as Mermaid}from"./index-BN1Oqw3z.js";

@@ -1,0 +1,1 @@
+export{V as Mermaid}from"./index-Dbs1IRU0.js";
