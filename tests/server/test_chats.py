@@ -242,7 +242,8 @@ async def test_the_agents_are_listed(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (_, client):
         [agent] = (await client.get("/api/agents")).json()["agents"]
     assert agent["id"] == "counter"
-    assert agent.keys() == {"id", "name", "description"}
+    assert agent.keys() == {"id", "name", "description", "model"}
+    assert agent["model"] is None
 
 
 async def test_chat_names_its_agent_and_its_error(tmp_path: Path) -> None:
