@@ -149,6 +149,9 @@ def ask(tab: Tab, *allowed: str) -> Locator:
     return card
 
 
+CHAT = "Allow for this chat"
+
+
 def offered(card: Locator) -> list[str]:
     """The decisions on a card; icon buttons are none."""
     return [text for text in card.get_by_role("button").all_inner_texts() if text]
@@ -169,10 +172,10 @@ def decided(tab: Tab, server: LiveServer, agent: str, page: str) -> None:
 @pytest.mark.parametrize(
     ("allowed", "buttons"),
     [
-        ((), ["Approve", "Deny", "Deny with a reason…"]),
-        (ALL, ["Approve", "Edit…", "Respond…", "Deny", "Deny with a reason…"]),
+        ((), ["Approve", CHAT, "Deny", "Deny with a reason…"]),
+        (ALL, ["Approve", CHAT, "Edit…", "Respond…", "Deny", "Deny with a reason…"]),
         (("edit", "reject"), ["Edit…", "Deny", "Deny with a reason…"]),
-        (("approve", "respond"), ["Approve", "Respond…"]),
+        (("approve", "respond"), ["Approve", CHAT, "Respond…"]),
     ],
     ids=["nothing said", "all", "no yes", "no no"],
 )
