@@ -54,7 +54,7 @@ web: $(WEB_READY)  ## build the page into src/mobox/server/web; only needed afte
 ready: $(VENV)/.dev $(FRAMEWORKS_VENV)/.mobox $(CLIENTS_READY) $(WEB_READY) packages
 
 # Each of these starts servers and real frameworks, some of them killed on purpose: too slow for every change.
-FULL_ONLY := $(addprefix tests/frameworks/,test_matrix.py test_clients.py test_claude_helper.py test_claude_docs.py test_langchain_agents.py test_langchain_docs.py)
+FULL_ONLY := $(addprefix tests/frameworks/,test_claude_helper.py test_claude_docs.py test_langchain_agents.py test_langchain_docs.py)
 
 test: ready $(FULLY_COVERED)  ## run all tests but the slowest, and measure coverage
 	cd $(WEB) && npm test
@@ -63,7 +63,7 @@ test: ready $(FULLY_COVERED)  ## run all tests but the slowest, and measure cove
 	$(BIN)/coverage report
 	$(BIN)/coverage report --fail-under=100 --include=$$(echo $(FULLY_COVERED) | tr ' ' ,)
 
-full: test  ## run all tests, also every framework with every scenario
+full: test  ## run all tests, also the slowest of each framework
 	$(PYTEST) $(FULL_ONLY)
 
 compat: $(VENV)/.dev $(COMPAT_VENV)/.mobox  ## run the frameworks in the oldest versions that the docs name
