@@ -38,6 +38,7 @@ def test_the_documents_file_loads_with_defaults(tmp_path: Path) -> None:
         name="Your Agent",
         folder=folder,
         argv=(sys.executable, str(folder / "run_agent.py")),
+        is_script=True,
         framework="claude",
         timeouts=Timeouts(idle=300, total=3600),
         limits=Limits(),
@@ -106,6 +107,12 @@ def test_a_command_may_be_given(tmp_path: Path) -> None:
     assert load_agent(folder).argv == ("uv", "run", "python", "run_agent.py")
 
 
+def test_emoji_may_be_escaped_as_in_json(tmp_path: Path) -> None:
+    folder = make(tmp_path, r'{"icon": "\ud83d\udcc1", "starters": ["\ud83d"]}')
+    agent = load_agent(folder)
+    assert (agent.icon, agent.starters) == ("📁", ("\ufffd",))
+
+
 WRONG = {
     "unknown framework": (
         "name: x\nframework: nope\n",
@@ -117,9 +124,10 @@ WRONG = {
         "name: x\n\ntimeout: 3\n",
         3,
         "timeout",
-        "unknown field; known: name, description, framework, entry, env, optional_env, timeouts,"
-        " limits, warm, models, model, cassette",
+        "unknown field; known: name, description, icon, starters, framework, entry, env,"
+        " optional_env, timeouts, limits, warm, models, model, cassette, sandbox, network",
     ),
+    "empty starter": ("starters: [Hello, '']\n", 1, "starters[1]", "Expected `str` of length >= 1"),
     "too many spares": ("warm: 5\n", 1, "warm", "Expected `int` <= 4"),
     "unknown inner field": (
         "timeouts:\n  idle: 3\n  toatl: 4\n",
@@ -149,7 +157,7 @@ WRONG = {
     "wrong item": ("env:\n- A\n- 3\n", 3, "env[1]", "Expected `str`, got `int`"),
     "wrong name": ("env:\n  A B: 1\n", 1, "env", "'A B' is not a valid variable name"),
     "empty entry": ("entry: []\n", 1, "entry", "expected a script or a command, got an empty list"),
-    "not fields": ("- a\n- b\n", 1, "", "expected fields such as `name: My agent`"),
+    "not fields": ("- a\n- b\n", 1, "", "expected fields such as `name: …`"),
     "not YAML": (
         "name: x\nenv: [a\n",
         3,

@@ -44,6 +44,13 @@ def depth_of(value: Any) -> int:
 # Lines
 
 
+def test_a_read_may_have_several_lines() -> None:
+    lines = JsonLines(MAX_LINE)
+    assert [lines.feed(b'{"n":1}\n') for _ in range(2)] == [[{"n": 1}]] * 2
+    assert lines.feed(b'{"text":"a"}\n{"text":"b"}\n') == [{"text": "a"}, {"text": "b"}]
+    assert lines.feed(b'{"text":"c"}\n\n{"n":2}\n') == [{"text": "c"}, {"n": 2}]
+
+
 @pytest.mark.parametrize(
     ("line", "value"),
     [

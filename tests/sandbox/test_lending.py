@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mobox.sandbox.lending import (
+    STATE,
     Refused,
     give_back,
     is_empty,
@@ -28,7 +29,7 @@ class Place:
         (self.chat / "memory").write_text("a")
         path, self.lock = make_spare(str(self.states))
         self.spare = Path(path)
-        self.state = self.spare / "state"
+        self.state = self.spare / STATE
 
     def lend(self) -> None:
         self.chat_lock = lend(str(self.chat), str(self.spare))
@@ -126,3 +127,37 @@ def test_an_agent_that_makes_such_a_link_in_its_folder_keeps_its_state(place: Pl
     assert put_back(str(place.spare)) is False
     assert (place.chat / "memory").read_text() == "a"
     assert is_empty(str(place.spare))
+
+
+def test_links_in_the_place_of_a_lent_folder_are_not_followed(place: Place, tmp_path: Path) -> None:
+    others = tmp_path / "others"
+    others.mkdir()
+    (others / "database").write_text("theirs")
+    (place.chat / "files").mkdir()
+    empty = os.open(place.state, os.O_RDONLY)  # as a process has it that waits for its turn
+    place.lend()
+    os.symlink(others, "files", dir_fd=empty)
+    os.close(empty)
+    assert give_back(str(place.spare))
+    assert (others / "database").read_text() == "theirs"
+    assert list((place.chat / "files").iterdir()) == []
+    place.die()
+
+
+def test_a_link_is_not_lent_a_folder(place: Place, tmp_path: Path) -> None:
+    place.state.rmdir()
+    place.state.symlink_to(tmp_path)
+    with pytest.raises(Refused, match="not a folder any more"):
+        place.lend()
+    assert (place.chat / "memory").read_text() == "a"
+
+
+def test_a_process_may_delete_its_folder_and_the_chat_goes_on(place: Place) -> None:
+    place.lend()
+    (place.state / "memory").unlink()
+    place.state.rmdir()
+    place.state.mkdir()
+    assert give_back(str(place.spare))
+    assert list(place.chat.iterdir()) == []
+    assert (lent_to(str(place.chat)), is_empty(str(place.spare))) == (None, True)
+    place.die()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from msgspec.structs import replace
 
 from mobox.capture.callable import CallableExecution
 from mobox.capture.catalog import Agent, Catalog, FunctionAgent, load_agent
@@ -159,6 +160,7 @@ async def staged(
     patience: StopTimeouts = HASTY,
     redis_url: str = "",
     warm: bool = False,
+    sandbox: str = "process",
 ) -> AsyncIterator[Stage]:
     """A supervisor that knows these agents, the first one best; `warm`: it may keep spares."""
     store = await open_storage(url or f"sqlite:///{folder}/mobox.db", settings, redis_url)
@@ -166,7 +168,7 @@ async def staged(
         store,
         Catalog(agents),
         folder,
-        settings=limits,
+        settings=replace(limits, sandbox=sandbox),
         default_agent=agents[0].id if agents else None,
         launch=None if warm else partial(hasty, patience=patience),
     )

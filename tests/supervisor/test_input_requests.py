@@ -56,6 +56,23 @@ def test_an_answer_to_nothing_is_none(answer: Answer) -> None:
     assert names(asked(APPROVAL, QUESTION), answer) == []
 
 
+def test_a_repeated_answer_is_not_to_a_later_request_of_the_same_id() -> None:
+    other = InputRequest(id="r1", kind="approval", tool_call_id="call_2")
+    old = Answer(decision="approved", request_id="r1", tool_call_id="call_1")
+    seen = asked(APPROVAL, InputResponse(id="r1", decision="approved"), other)
+    assert names(seen, old) == []
+    assert names(seen, old, Answer(decision="denied", tool_call_id="call_2")) == ["r1"]
+    assert names(seen, Answer(decision="approved", request_id="r1")) == ["r1"]
+
+
+def test_what_an_agent_withdraws_does_not_count_as_the_answer_of_a_person() -> None:
+    automatic = InputResponse(id="r1", decision="approved", automatic=True)
+    seen = asked(APPROVAL, automatic, APPROVAL, InputResponse(id="r1", decision="cancelled"))
+    assert seen.automatic == 1
+    seen.see_all([APPROVAL, InputResponse(id="r1", decision="denied")])
+    assert seen.automatic == 0
+
+
 @pytest.mark.parametrize(
     "end", [InputResponse(id="r1", decision="denied"), ToolResult(id="call_1")], ids=repr
 )

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mobox.capture.catalog import Agent
 from mobox.errors import TooManyRuns
@@ -371,3 +372,19 @@ async def test_somebody_looks_at_once_when_he_is_told(sleeper: Agent, enter: Ent
         await at_work(worker, 1)
         let_all_go(worker)
         assert reason_of(await web.until_it_ends(begun)) == "stop"
+
+
+async def test_process_that_claims_nothing_leaves_queued_runs_to_workers(
+    tmp_path: Path, enter: Enter
+) -> None:
+    agent = write_agent(tmp_path / "plain", "emit_text('hello')\nemit_done()\n")
+    async with AsyncExitStack() as stack:
+        web = await enter(stack, agent, WEB)
+        other = await enter(stack, agent, replace(WORKER, claims=False))
+        queued = await web.begin()
+        own = await other.begin(submit(chat_id="own"))  # it polls at least once meanwhile
+        assert text_of(await other.until_it_ends(own)) == "hello"
+        waiting = await web.store.run("ann", queued.id)
+        assert (waiting.status, waiting.epoch, waiting.tail_seq) == ("running", queued.epoch, 0)
+        await enter(stack, agent, WORKER)
+        assert text_of(await web.until_it_ends(queued)) == "hello"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -21,11 +23,13 @@ from mobox.events import (
     TextDelta,
     ToolUseStart,
 )
-from mobox.events.turn import Frontend, FrontendTool
+from mobox.events.turn import Answer, Frontend, FrontendTool
 from mobox.storage import Storage, open_storage
 from mobox.storage.log import Run
-from mobox.supervisor.run_writer import MOST_LINES, Clock, RunWriter
+from mobox.supervisor.run_writer import MOST_LINES, OWN_ANSWER, Clock, RunWriter
 from supervisor.stage import submit
+from support.grammar_log import legal_log
+from support.recordings import RECORDINGS, name_of, recorded_log
 
 HELLO = b'{"type": "text", "data": {"content": "hello"}}\n'
 PAUSED = b'{"type": "paused", "data": {"request_ids": ["r1"]}}\n'
@@ -62,8 +66,8 @@ async def store() -> AsyncIterator[Storage]:
     await store.close()
 
 
-async def begun(store: Storage) -> Run:
-    return (await store.begin_turn("ann", submit(), "demo", "emitted")).run
+async def begun(store: Storage, framework: str = "emitted") -> Run:
+    return (await store.begin_turn("ann", submit(), "demo", framework)).run
 
 
 async def events(store: Storage, run: Run) -> list[StreamEvent]:
@@ -170,3 +174,77 @@ async def test_an_answer_while_the_process_exits_is_not_taken_for_a_pause(store:
     await scribe.write(ANSWER)
     await scribe.finish_reading()  # the parser repeats PAUSED at the end of a waiting run
     assert (scribe.waiting, scribe.has_unread_answer) == (False, True)
+
+
+# Answers in the output of an agent
+
+SELF_ANSWERED = [
+    recording
+    for recording in RECORDINGS
+    if any(isinstance(entry.event, InputResponse) for entry in recorded_log(recording))
+]
+"""The recordings of all frameworks in which an agent's output has an answer."""
+
+
+async def written(store: Storage, framework: str, *lines: bytes) -> list[StreamEvent]:
+    """The log that an agent's output becomes."""
+    run = await begun(store, framework)
+    writer = await RunWriter.take_up(store, run)
+    writer.listen()
+    for line in lines:
+        await writer.read(line)
+    await writer.finish_reading()
+    await writer.end(None)
+    return await events(store, run)
+
+
+@pytest.mark.parametrize("recording", SELF_ANSWERED, ids=name_of)
+async def test_an_answer_in_the_output_of_an_agent_is_none(store: Storage, recording: Path) -> None:
+    output = await asyncio.to_thread(recording.read_bytes)
+    log = await written(store, recording.parent.name, output)
+    assert {e.decision for e in log if isinstance(e, InputResponse)} <= {"cancelled"}
+    assert OWN_ANSWER in {e.source for e in log if isinstance(e, Raw)}
+    legal_log(log)
+
+
+def test_answers_are_recorded_in_the_formats_that_have_some() -> None:
+    formats = {recording.parent.name for recording in SELF_ANSWERED}
+    assert formats >= {"emitted", "adk", "openai-agents"}
+
+
+@pytest.mark.parametrize("decision", ["approved", "edited", "answered"])
+async def test_a_request_stays_open_when_the_agent_answers_it(
+    store: Storage, decision: str
+) -> None:
+    own = {"id": "r1", "decision": decision, "value": 7, "permission": "p", "automatic": True}
+    answer = msgspec.json.encode({"type": "input_response", "data": own}) + b"\n"
+    run = await begun(store)
+    writer = await RunWriter.take_up(store, run)
+    writer.listen()
+    for line in (answer, REQUEST, answer, PAUSED, answer):
+        await writer.read(line)
+    assert writer.waiting
+    assert [request.id for request in writer.input_requests.pending] == ["r1"]
+    assert writer.input_requests.answers == writer.input_requests.earlier_answers == ()
+    assert await store.granted(run.id) == []
+
+
+@pytest.mark.parametrize("decision", ["denied", "cancelled"])
+async def test_an_agent_can_withdraw_its_request(store: Storage, decision: str) -> None:
+    own = {"id": "r1", "decision": decision, "permission": "p", "automatic": True}
+    answer = msgspec.json.encode({"type": "input_response", "data": own}) + b"\n"
+    log = await written(store, "emitted", REQUEST, PAUSED, answer)
+    assert [event for event in log if isinstance(event, InputResponse)] == [
+        InputResponse(id="r1", decision="cancelled")
+    ]
+
+
+async def test_an_agent_cannot_change_the_answer_of_a_person(store: Storage) -> None:
+    run = await begun(store)
+    writer = await RunWriter.take_up(store, run)
+    writer.listen()
+    await writer.read(REQUEST + PAUSED)
+    await writer.answer([Answer(decision="denied", request_id="r1")])
+    await writer.read(b'{"type": "input_response", "data": {"id": "r1", "decision": "approved"}}\n')
+    again = await RunWriter.take_up(store, run)
+    assert [answer.decision for answer in again.input_requests.answers] == ["denied"]

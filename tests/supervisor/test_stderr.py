@@ -75,6 +75,13 @@ def test_what_every_agent_gets_is_no_secret() -> None:
     assert redacted("/usr/local/bin/python") == "/usr/local/bin/python"
 
 
+def test_tokens_of_gateway_and_proxy_are_redacted() -> None:
+    redacted = Redaction(agent_with())
+    proxy = "http://agent:mbe_Ab-9_xyz@127.0.0.1:4321"
+    assert redacted(f"{proxy} failed") == "http://agent:[network token]@127.0.0.1:4321 failed"
+    assert redacted("key mbm_Ab-9_xyz.") == "key [model token]."
+
+
 def test_a_secret_that_was_cut_off_is_not_told_by_its_end() -> None:
     redacted = Redaction(agent_with(KEY=None), {"KEY": SECRET})
     assert redacted("23456789" + "x" * STDERR_TAIL) == "[KEY]" + "x" * STDERR_TAIL

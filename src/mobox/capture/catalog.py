@@ -21,19 +21,23 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Generic, Literal, TypeVar, get_args
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
-import yaml
 from msgspec import Meta, Struct, field
 
+from mobox.capture.yaml_file import YamlFile
 from mobox.errors import AgentTaken, InvalidAgent, UnknownAgent
 from mobox.events import JSON
 from mobox.parsers import frameworks
+from mobox.sandbox import Network, known
+from mobox.sandbox.hosts import parse_hosts
 
 FILE: Final = "agent.yaml"
 ID: Final = re.compile(r"[a-z][a-z0-9-]{0,62}")
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|AUTH", re.IGNORECASE)
+"""Names of variables with keys and the like."""
 PYTHON: Final = (".venv/bin/python", ".venv/Scripts/python.exe")
 UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 SIZE: Final = re.compile(r"(\d+) ?([KMG]?)i?B?", re.IGNORECASE)
@@ -41,6 +45,9 @@ SIZE: Final = re.compile(r"(\d+) ?([KMG]?)i?B?", re.IGNORECASE)
 Seconds = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(gt=0)]
 Spares = Annotated[int, Meta(ge=0, le=4)]
+Icon = Annotated[str, Meta(max_length=16)]
+"""An emoji may be a sequence of many code points, such as a flag or a family."""
+Starters = Annotated[list[Annotated[str, Meta(min_length=1, max_length=500)]], Meta(max_length=8)]
 
 
 class Timeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,9 +62,14 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Resources of one attempt; sizes in bytes or with a unit (`512M`). Default: the sandbox's."""
 
     memory: Count | None = None
-    """Address space."""
+    """Of all its processes."""
     open_files: Count | None = None
     processes: Count | None = None
+    """And threads, of all its processes."""
+    cpu: Annotated[int, Meta(ge=1, le=10_000)] | None = None
+    """Its weight: 100 is that of a normal process."""
+    disk: Count | None = None
+    """Of the state folder and /tmp."""
     file_size: Count | None = None
     output: Count = 256 << 20
     """Bytes written to stdout."""
@@ -68,9 +80,9 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Calls of models."""
 
 
-_SIZES: Final = ("memory", "file_size", "output")
-MODELS: Final = ("anthropic", "gemini", "openai")
-"""The providers of models that need no settings; a server's settings may add others."""
+_SIZES: Final = ("memory", "disk", "file_size", "output")
+MODELS: Final = ("anthropic", "gemini", "openai", "tavily")
+"""The providers that need no settings; a server's settings may add others."""
 
 
 class Agent(Struct, frozen=True, kw_only=True):
@@ -80,7 +92,14 @@ class Agent(Struct, frozen=True, kw_only=True):
     name: str
     folder: Path = Path()
     argv: tuple[str, ...] = ()
+    is_script: bool = False
+    """Whether `argv` is the server's Python and a script: the Python of the agent's environment
+    takes its place (mobox/environments)."""
     description: str = ""
+    icon: str = ""
+    """An emoji, shown beside its name."""
+    starters: tuple[str, ...] = ()
+    """Messages that a person may begin a chat with."""
     framework: str = "emitted"
     env: Mapping[str, str | None] = field(default_factory=dict)
     """Values by name; `None` passes on the server's own value."""
@@ -94,6 +113,23 @@ class Agent(Struct, frozen=True, kw_only=True):
     """The providers that it reaches through the server's gateway, without a key of its own."""
     cassette: Path | None = None
     """The recorded responses that it gets instead of a model's."""
+    sandbox: str | None = None
+    """The sandbox that it asks for; by default the server's."""
+    image: str | None = None
+    """The image of a sandbox that uses containers."""
+    given_network: Network | None = None
+
+    @property
+    def network(self) -> Network:
+        """What it may connect to.
+
+        By default only the models that it names, if it gets no key of the server: a key is there
+        to be sent somewhere.
+        """
+        if self.given_network is not None:
+            return self.given_network
+        has_key = any(value is None and SECRET.search(name) for name, value in self.env.items())
+        return Network("model" if self.models and not has_key else "full")
 
     def lacks(self, ours: Mapping[str, str] = os.environ) -> str | None:
         """A sentence naming the variables to pass on that the server does not have."""
@@ -105,11 +141,20 @@ class Agent(Struct, frozen=True, kw_only=True):
         return f"agent {self.id!r} names {listed} in env, but the server has no value for it"
 
 
+class _SandboxField(Struct, kw_only=True, forbid_unknown_fields=True):
+    """A sandbox with its options."""
+
+    name: str
+    image: str | None = None
+
+
 class _File(Struct, kw_only=True, forbid_unknown_fields=True):
     """The fields of an agent.yaml."""
 
     name: str | None = None
     description: str = ""
+    icon: Icon = ""
+    starters: Starters = field(default_factory=list)
     framework: str = "emitted"
     entry: str | list[str] = "run_agent.py"
     env: list[str] | dict[str, str | int | float | bool | None] = field(default_factory=list)
@@ -120,6 +165,8 @@ class _File(Struct, kw_only=True, forbid_unknown_fields=True):
     models: list[str] = field(default_factory=list)
     model: Literal["recorded"] | None = None
     cassette: str | None = None
+    sandbox: str | _SandboxField | None = None
+    network: Literal["none", "model", "full", "host"] | list[str] | None = None
 
 
 class Catalog:
@@ -228,14 +275,14 @@ def _stamps(folder: Path) -> Stamps:
 
 def load_agent(folder: Path, models: Collection[str] = MODELS) -> Agent:
     """The agent of one folder; raises `InvalidAgent`."""
-    page = Page(folder / FILE, _File)
+    page = YamlFile(folder / FILE, _File, InvalidAgent)
     if not ID.fullmatch(folder.name):
         raise page.wrong(
             "",
             f"the folder's name is the agent's id and cannot be {folder.name!r}"
             f" (expected {ID.pattern})",
         )
-    config = page.read(_with_sizes)
+    config = page.read(_prepared)
     if config.framework not in frameworks():
         known = ", ".join(frameworks())
         raise page.wrong("framework", f"unknown framework {config.framework!r}; known: {known}")
@@ -243,8 +290,11 @@ def load_agent(folder: Path, models: Collection[str] = MODELS) -> Agent:
         id=folder.name,
         name=config.name or folder.name,
         folder=folder.absolute(),
-        argv=_argv(page, config.entry),
+        argv=(argv := _argv(page, config.entry)),
+        is_script=isinstance(config.entry, str) and argv[0] == sys.executable,
         description=config.description.strip(),
+        icon=config.icon.strip(),
+        starters=tuple(config.starters),
         framework=config.framework,
         env=_env(page, config.optional_env) | _env(page, config.env),
         optional_env=frozenset(config.optional_env),
@@ -253,10 +303,31 @@ def load_agent(folder: Path, models: Collection[str] = MODELS) -> Agent:
         warm=config.warm,
         models=_models(page, config.models, models),
         cassette=_cassette(page, config),
+        sandbox=(sandbox := _sandbox(page, config.sandbox)).name or None,
+        image=sandbox.image,
+        given_network=_network(page, config.network),
     )
 
 
-def _models(page: Page[_File], named: list[str], known: Collection[str]) -> tuple[str, ...]:
+def _sandbox(page: YamlFile[_File], given: str | _SandboxField | None) -> _SandboxField:
+    field = given if isinstance(given, _SandboxField) else _SandboxField(name=given or "")
+    if field.name and field.name not in known():
+        there_are = ", ".join(known())
+        raise page.wrong("sandbox", f"unknown sandbox {field.name!r}; known: {there_are}")
+    return field
+
+
+def _network(page: YamlFile[_File], given: str | list[str] | None) -> Network | None:
+    if not isinstance(given, list):
+        return None if given is None else msgspec.convert({"mode": given}, Network)
+    try:
+        parse_hosts(given)
+    except ValueError as problem:
+        raise page.wrong("network", str(problem)) from None
+    return Network("hosts", tuple(given))
+
+
+def _models(page: YamlFile[_File], named: list[str], known: Collection[str]) -> tuple[str, ...]:
     for place, name in enumerate(named):
         if name not in known:
             there_are = ", ".join(sorted(known))
@@ -264,7 +335,7 @@ def _models(page: Page[_File], named: list[str], known: Collection[str]) -> tupl
     return tuple(dict.fromkeys(named))
 
 
-def _cassette(page: Page[_File], config: _File) -> Path | None:
+def _cassette(page: YamlFile[_File], config: _File) -> Path | None:
     """The file of `model: recorded`; each of the two needs the other."""
     if (config.model is None) != (config.cassette is None):
         present = "model" if config.cassette is None else "cassette"
@@ -279,7 +350,7 @@ def _cassette(page: Page[_File], config: _File) -> Path | None:
     return folder / config.cassette
 
 
-def _argv(page: Page[_File], entry: str | list[str]) -> tuple[str, ...]:
+def _argv(page: YamlFile[_File], entry: str | list[str]) -> tuple[str, ...]:
     """A script of the folder, run by the folder's own Python if it has one; or any command."""
     if isinstance(entry, list):
         if not entry:
@@ -296,7 +367,7 @@ def _argv(page: Page[_File], entry: str | list[str]) -> tuple[str, ...]:
 
 
 def _env(
-    page: Page[_File], variables: list[str] | dict[str, str | int | float | bool | None]
+    page: YamlFile[_File], variables: list[str] | dict[str, str | int | float | bool | None]
 ) -> dict[str, str | None]:
     """A list names variables of the server to pass on; an object may give values too."""
     pairs = dict.fromkeys(variables) if isinstance(variables, list) else variables
@@ -312,85 +383,20 @@ def _as_text(value: str | int | float | bool | None) -> str | None:
     return None if value is None else str(value)
 
 
-T = TypeVar("T", bound=Struct)
+def _prepared(value: dict[str, JSON]) -> JSON:
+    whole = _without_surrogates(value)
+    return _with_sizes(whole) if isinstance(whole, dict) else whole
 
 
-class Page(Generic[T]):
-    """A YAML file of one shape, which knows the line of each value."""
-
-    PLACE: Final = re.compile(r" - at `\$\.?(.*)`$")
-    UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*?)`")
-
-    def __init__(self, file: Path, shape: type[T]) -> None:
-        self.file = file
-        self._shape = shape
-        self._root: yaml.Node | None = None
-
-    def read(self, prepare: Callable[[dict[str, JSON]], JSON] = dict) -> T:
-        """The fields, converted after `prepare`; raises `InvalidAgent`."""
-        value = self._parse()
-        if not isinstance(value, dict):
-            raise self.wrong("", "expected fields such as `name: My agent`")
-        try:
-            return msgspec.convert(prepare(value), self._shape)
-        except msgspec.ValidationError as error:
-            raise self._explained(str(error)) from None
-
-    def wrong(self, field: str, problem: str) -> InvalidAgent:
-        """The error to raise for the value of `field`, such as `timeouts.idle`."""
-        return InvalidAgent(self.file, self._line_of(field), field, problem)
-
-    def _parse(self) -> JSON:
-        try:
-            text = self.file.read_text("utf-8")
-            loader = yaml.SafeLoader(text)
-            try:
-                self._root = loader.get_single_node()
-                return {} if self._root is None else loader.construct_document(self._root)
-            finally:
-                loader.dispose()
-        except yaml.MarkedYAMLError as error:
-            line = error.problem_mark.line + 1 if error.problem_mark else 1
-            raise InvalidAgent(self.file, line, "", f"not YAML: {error.problem}") from None
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise InvalidAgent(self.file, 1, "", f"cannot be read: {error}") from None
-
-    def _explained(self, problem: str) -> InvalidAgent:
-        """The error of msgspec, with its path (`$.timeouts.idle`, `$.env[0]`) as a line number."""
-        at = self.PLACE.search(problem)
-        path = at[1] if at else ""
-        what = self.PLACE.sub("", problem)
-        unknown = self.UNKNOWN.search(problem)
-        if unknown is None:
-            return self.wrong(path, what)
-        there_are = ", ".join(_fields_at(self._shape, path))
-        path = f"{path}.{unknown[1]}" if path else unknown[1]
-        return self.wrong(path, f"unknown field; known: {there_are}")
-
-    def _line_of(self, path: str) -> int:
-        node, line = self._root, 1
-        for name in re.findall(r"[^.\[\]]+", path):
-            found = _inside(node, name)
-            if found is None:
-                break
-            node, line = found
-        return line
-
-
-def _fields_at(shape: type[Struct], path: str) -> tuple[str, ...]:
-    """The fields of the struct at `path` of another; an item of a mapping is any name there."""
-    for name in re.findall(r"[^.\[\]]+", path):
-        types = {each.name: each.type for each in msgspec.structs.fields(shape)}
-        shape = next(_structs(types.get(name, shape)), shape)
-    return shape.__struct_fields__
-
-
-def _structs(declared: Any) -> Iterator[type[Struct]]:
-    """The structs in a declared type, such as that of the values of a mapping."""
-    if isinstance(declared, type) and issubclass(declared, Struct):
-        yield declared
-    for inner in get_args(declared):
-        yield from _structs(inner)
+def _without_surrogates(value: JSON) -> JSON:
+    """JSON escapes an emoji as a pair of surrogates, which PyYAML does not join."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_without_surrogates(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _without_surrogates(each) for name, each in value.items()}
+    return value
 
 
 def _with_sizes(value: dict[str, JSON]) -> JSON:
@@ -399,18 +405,6 @@ def _with_sizes(value: dict[str, JSON]) -> JSON:
         return value
     read = {k: _bytes(v) if k in _SIZES else v for k, v in limits.items()}
     return {**value, "limits": read}
-
-
-def _inside(node: yaml.Node | None, name: str) -> tuple[yaml.Node, int] | None:
-    """The value of `name` in a node, and its line."""
-    if isinstance(node, yaml.SequenceNode) and name.isdigit() and int(name) < len(node.value):
-        item = node.value[int(name)]
-        return item, item.start_mark.line + 1
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            if key.value == name:
-                return value, key.start_mark.line + 1
-    return None
 
 
 def _bytes(value: JSON) -> JSON:
@@ -439,6 +433,8 @@ def agent(  # noqa: PLR0913
     framework: str = "emitted",
     name: str = "",
     description: str = "",
+    icon: str = "",
+    starters: Sequence[str] = (),
     idle: float = 300,
     total: float = 3600,
     models: Sequence[str] = (),
@@ -447,7 +443,8 @@ def agent(  # noqa: PLR0913
     """Make an agent of a function; raises `InvalidAgent`.
 
     `idle` is the timeout without output, `total` that of the whole attempt, both in seconds and
-    without the time in which it waits for a person. `models` are the providers that it reaches
+    without the time in which it waits for a person. `icon` is an emoji and `starters` are messages
+    to begin a chat with, for pages that list agents. `models` are the providers that it reaches
     by `mobox.models.client`, and `limits` their tokens, cost_usd and calls in a run.
     """
 
@@ -466,6 +463,8 @@ def agent(  # noqa: PLR0913
             id=agent_id,
             name=name or agent_id,
             description=summary,
+            icon=icon,
+            starters=tuple(starters),
             framework=framework,
             timeouts=timeouts,
             limits=allowed,

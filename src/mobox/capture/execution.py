@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, NamedTuple, Protocol, Self
 
 from msgspec import Struct
 
@@ -13,6 +13,7 @@ from mobox.agent_path.shared.redaction import without_secrets
 from mobox.events import Error
 from mobox.events.printable import on_one_line
 from mobox.events.turn import Answer, Frontend
+from mobox.sandbox import LimitName
 
 STDERR_TAIL: Final = 64 * 1024
 """Bytes of an attempt's stderr that are kept, the last ones."""
@@ -25,6 +26,23 @@ MOST_NOTES: Final = 3
 _TRACEBACK: Final = "Traceback (most recent call last):"
 
 
+class _Excess(NamedTuple):
+    code: str
+    sentence: str
+    shown: Callable[[int], str]
+
+
+def _size(value: int) -> str:
+    return f"{value / (1 << 30):.3g} GiB" if value >= 1 << 30 else f"{value / (1 << 20):.3g} MiB"
+
+
+_EXCESSES: Final[Mapping[LimitName, _Excess]] = {
+    "memory": _Excess("memory_limit", "The agent used more than {} of memory.", _size),
+    "disk": _Excess("disk_limit", "The agent stored more than {}, or too many files.", _size),
+    "processes": _Excess("process_limit", "The agent started more than {} processes.", str),
+}
+
+
 class Outcome(Struct, frozen=True, kw_only=True):
     """How an execution ended."""
 
@@ -34,11 +52,16 @@ class Outcome(Struct, frozen=True, kw_only=True):
     stderr_tail: str = ""
     stopped: bool = False
     """Whether it was stopped on request."""
+    exceeded: LimitName | None = None
+    """The limit for which its sandbox has ended it, and its value."""
+    limit: int | None = None
     raised: Error | None = None
     """The exception of a function, which has no exit code; its traceback is not shown to users."""
 
     def failure(self) -> Error | None:
         """The error to log for an abnormal end: the exit code is not 0, or there is none."""
+        if self.exceeded is not None:
+            return self._excess(self.exceeded)
         if self.exit_code == 0:
             return None
         if self.raised is not None:
@@ -51,6 +74,15 @@ class Outcome(Struct, frozen=True, kw_only=True):
             retryable=is_retryable(code),
             exit_code=self.exit_code,
             signal=self.signal,
+            stderr_tail=self.shown_tail,
+        )
+
+    def _excess(self, name: LimitName) -> Error:
+        words = _EXCESSES[name]
+        message = words.sentence.format(words.shown(self.limit or 0))
+        return Error(
+            message=f"{message} (`limits: {name}` in agent.yaml)",
+            code=words.code,
             stderr_tail=self.shown_tail,
         )
 

@@ -48,7 +48,12 @@ _TIMEOUTS: Final = StopTimeouts()
 _NO_ENV: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-def job_of(agent: Agent, state: Path, more_env: Mapping[str, str] = _NO_ENV) -> Job:
+def job_of(
+    agent: Agent,
+    state: Path,
+    more_env: Mapping[str, str] = _NO_ENV,
+    ports: tuple[int, ...] = (),
+) -> Job:
     """The job of `agent` for a sandbox, with `state` as the chat's state folder."""
     limits = msgspec.structs.asdict(agent.limits)
     return Job(
@@ -57,6 +62,9 @@ def job_of(agent: Agent, state: Path, more_env: Mapping[str, str] = _NO_ENV) -> 
         state=state,
         env={**agent.env, **more_env},
         limits={name: value for name, value in limits.items() if isinstance(value, int)},
+        network=agent.network,
+        image=agent.image,
+        ports=ports,
     )
 
 
@@ -182,6 +190,8 @@ class ProcessExecution:
             signal=None if status.signal is None else _name_of(status.signal),
             stderr_tail=self._stderr.text(),
             stopped=self._stop is not None,
+            exceeded=status.exceeded,
+            limit=status.limit,
         )
 
     async def __aenter__(self) -> Self:

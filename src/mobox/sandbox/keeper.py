@@ -1,6 +1,6 @@
 """The process between the server and an agent: no process that the agent starts outlives either.
 
-    python -I -S keeper.py SOCKET LIMITS SPARE COMMAND...
+    python -I -S keeper.py SOCKET OPTION=VALUE... -- COMMAND...
 
 A script, not a module: it is single-threaded, so that it may fork. It imports as little as
 possible: with `typing`, `socket` and `pathlib` an agent would start 25 ms later.
@@ -11,10 +11,24 @@ Rule 2: the server sends commands over a socket: `T` sends TERM to the agent's g
         of the socket, which is also the death of the server, kills everything.
 Rule 3: two agents never share a state folder, even on different servers: the keeper locks it before
         the agent starts, and the lock is released when the keeper exits, last.
-Rule 4: the keeper writes lines to the socket: `pid N`, then `exit N` or `signal N`, last.
-Rule 5: a spare has no chat yet: SPARE is the descriptor that locks its folder, else empty. `H` and
-        a path give it the folder of a chat, locked: lending.py. The answer is `bound`, or `refused`
-        and why. The folder is put back when everything has ended.
+Rule 4: the keeper writes lines to the socket: `pid N`; `exceeded LIMIT`, after which it kills
+        everything; then `exit N` or `signal N`, last. It passes on `port N` of a sandbox, with its
+        descriptor.
+Rule 5: a spare has no chat yet. `H` and a path give it the folder of a chat, locked: lending.py.
+        The answer is `bound`, or `refused` and why. The folder is put back at the end of all.
+
+The options, those with a star any number of times:
+
+    open_files, file_size, core, data, nproc     limits that the kernel enforces (setrlimit)
+    nice                                         how much less of the CPU it gets
+    memory, processes, disk, files               limits that are measured: measuring.py
+    measure*                                     a folder that counts for `disk`
+    cgroup*                                      a group that the agent joins; removed at the end
+    remove*                                      a folder that is deleted at the end
+    spare                                        the descriptor that locks the folder of a spare
+    uid, stage*                                  of a server that is root: staging.py
+    init                                         the descriptor of box_init.py in a sandbox
+    own_network                                  it cannot connect to the server: agent_sockets.py
 """
 
 from __future__ import annotations
@@ -25,16 +39,18 @@ import resource
 import select
 import signal
 import sys
+import time
 from contextlib import suppress
 from types import ModuleType
 
 LIMITS = {
-    "memory": resource.RLIMIT_AS,
+    "data": resource.RLIMIT_DATA,
     "open_files": resource.RLIMIT_NOFILE,
-    "processes": resource.RLIMIT_NPROC,
+    "nproc": resource.RLIMIT_NPROC,
     "file_size": resource.RLIMIT_FSIZE,
     "core": resource.RLIMIT_CORE,
 }
+MEASURED = ("memory", "processes", "disk", "files")
 SET_DEATH_SIGNAL, SET_SUBREAPER = 1, 36  # <linux/prctl.h>
 NOT_FOUND, NOT_RUNNABLE = 127, 126  # the exit codes of shells
 TERMINATE, KILL, HAND_OVER = b"T", b"K", b"H"
@@ -42,33 +58,60 @@ LENT = ".mobox-lent"  # as in lending.py
 TAKEN = b"mobox: waiting until an earlier process of this chat has ended\n"
 AGAIN = 0.02
 """Seconds between two attempts to lock a state folder: there is no notification."""
+ROUNDS = 20
+"""How often new processes are looked for before all are killed."""
+
+Options = dict[str, list[str]]
 
 
 def main(arguments: list[str]) -> None:
     """Start the agent, and stay until all its processes have ended."""
-    server = own(int(arguments[0]))
-    limits = dict(pair.split("=") for pair in arguments[1].split(",") if pair)
-    spare = own(int(arguments[2])) if arguments[2] else None
+    end = arguments.index("--")
+    server, command = own(int(arguments[0])), arguments[end + 1 :]
+    options = read_options(arguments[1:end])
+    spare = [own(int(number)) for number in options.get("spare", ())]
+    init = [int(number) for number in options.get("init", ())]
+    for path in options.get("remove", ()):
+        locks(os.open(path, os.O_RDONLY))  # until this process ends: nobody else deletes it
     woken = ignore_signals()
     prctl(SET_SUBREAPER, 1)
-    if not has_folder(os.environ["MOBOX_STATE"], server):
+    state = os.environ["MOBOX_STATE"]
+    if not has_folder(state, server):
+        clean_up(options)
         say(server, f"signal {signal.SIGTERM:d}")
         os._exit(0)
+    if "uid" in options:
+        module("staging").give_to(state, int(options["uid"][0]))
+    inside, outside = socket_pair() if init else (-1, -1)
     # The fork ignores TERM until it executes the agent, so TERM is blocked and stays pending.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     agent = os.fork()
     if agent == 0:
-        become_agent(limits, arguments[3:])
+        if init:
+            os.dup2(inside, init[0])  # a number that nothing else has: so it is inherited
+        become_agent(options, command)
     say(server, f"pid {agent}")
+    if init:
+        os.close(inside)
     let_go_of_the_pipes()
-    status = watch(agent, server, woken)
+    status = Watch(agent, server, woken, outside, options).until_ended()
     kill_children()
-    if spare is not None:
+    if spare:
         with suppress(Exception):  # the server tries it again, when this process has ended
-            lending().give_back(own_folder())
+            module("lending").give_back(own_folder())
+    clean_up(options)
     code = os.waitstatus_to_exitcode(status)
     say(server, f"exit {code}" if code >= 0 else f"signal {-code}")
     os._exit(0)
+
+
+def read_options(pairs: list[str]) -> Options:
+    """The values of each option."""
+    options: Options = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        options.setdefault(name, []).append(value)
+    return options
 
 
 def own(number: int) -> int:
@@ -79,6 +122,15 @@ def own(number: int) -> int:
     small = os.dup(number)
     os.close(number)
     return small
+
+
+def socket_pair() -> tuple[int, int]:
+    """The ends for a sandbox and for the keeper, who learns which process has sent a message."""
+    import _socket
+
+    inside, outside = _socket.socketpair()
+    outside.setsockopt(_socket.SOL_SOCKET, _socket.SO_PASSCRED, 1)
+    return inside.detach(), outside.detach()
 
 
 def ignore_signals() -> int:
@@ -122,27 +174,27 @@ def is_own(folder: int, state: str) -> bool:
         return False
     if not os.path.lexists(os.path.join(state, LENT)):
         return True
-    spare = lending().lent_to(state)
+    spare = module("lending").lent_to(state)
     if spare is None:  # a file of the agent has this name
         return True
     with suppress(Exception):  # the server of the process that ended may put it back, too
-        lending().put_back(spare)
+        module("lending").put_back(spare)
     return False
 
 
-def lending() -> ModuleType:
-    """The module lending.py, which is rarely needed."""
+def module(name: str) -> ModuleType:
+    """A module beside this script, which not every agent needs."""
     folder = os.path.dirname(os.path.abspath(__file__))
     if folder not in sys.path:
         sys.path.append(folder)
-    module = __import__("lending")
-    assert isinstance(module, ModuleType)
-    return module
+    found = __import__(name)
+    assert isinstance(found, ModuleType)
+    return found
 
 
 def own_folder() -> str:
-    """The folder of this spare."""
-    return os.path.dirname(os.environ["MOBOX_STATE"])
+    """The folder of this spare; its state is in a folder that a sandbox may show to the agent."""
+    return os.path.dirname(os.path.dirname(os.environ["MOBOX_STATE"]))
 
 
 def locks(folder: int) -> bool:
@@ -164,25 +216,49 @@ def prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def become_agent(limits: dict[str, str], command: list[str]) -> None:
+def become_agent(options: Options, command: list[str]) -> None:
     """Never returns."""
     code = NOT_RUNNABLE
     try:
         os.setsid()
+        confine(options)
         prctl(SET_DEATH_SIGNAL, signal.SIGKILL)  # in case the keeper is killed
-        for name, value in limits.items():
-            limit(LIMITS[name], int(value))
         signal.set_wakeup_fd(-1)
         for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             with suppress(OSError, ValueError):
                 signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        if "uid" in options:
+            module("staging").become(int(options["uid"][0]))
         os.execvp(command[0], command)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, it has to be shown
         code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
         os.write(2, f"{command[0]}: {error}\n".encode("utf-8", "replace"))
     finally:
         os._exit(code)
+
+
+def confine(options: Options) -> None:
+    """Apply the limits, all but those that are measured."""
+    for path in options.get("cgroup", ()):
+        join(path)
+    if "stage" in options:
+        module("staging").stage(options["stage"])
+    for name, values in options.items():
+        if name in LIMITS:
+            limit(LIMITS[name], int(values[0]))
+    if "nice" in options:
+        with suppress(OSError):  # only root may get more than others
+            os.nice(int(options["nice"][0]))
+
+
+def join(path: str) -> None:
+    """Become a member of a cgroup; all processes that this one starts are, too."""
+    number = os.open(os.path.join(path, "cgroup.procs"), os.O_WRONLY)
+    try:
+        os.write(number, b"0")
+    finally:
+        os.close(number)
 
 
 def limit(which: int, value: int) -> None:
@@ -200,17 +276,123 @@ def let_go_of_the_pipes() -> None:
     os.close(nothing)
 
 
-def watch(agent: int, server: int, woken: int) -> int:
-    """Execute the server's commands until the agent has ended; returns its wait status."""
-    while True:
-        status = reap(agent)
-        if status is not None:
-            return status
-        ready, _, _ = select.select([server, woken], [], [])
-        if woken in ready:
-            os.read(woken, 4096)
-        if server in ready:
-            obey(agent, server, hear(server))
+class Watch:
+    """Executes the server's commands, and enforces limits, until the agent has ended."""
+
+    def __init__(self, agent: int, server: int, woken: int, init: int, options: Options) -> None:
+        self._agent = agent
+        self._server = server
+        self._woken = woken
+        self._init = init
+        self._options = options
+        self._leader = agent  # who gets the signals: in a sandbox, the agent is not our child
+        self._has_exceeded = False
+        measuring = module("measuring")
+        limits = {name: int(options[name][0]) for name in MEASURED if name in options}
+        folders, cgroups = options.get("measure", []), options.get("cgroup", [])
+        self._meter = measuring.Meter(limits, folders, cgroups)
+        self._seconds = measuring.OFTEN if self._meter.is_needed else None
+        self._next = 0.0
+
+    def until_ended(self) -> int:
+        """Returns the agent's wait status."""
+        while True:
+            status = reap(self._agent)
+            if status is not None:
+                self._meter.measure_all()
+                self._measure()  # it may have ended because of a limit
+                return status
+            watched = [self._server, self._woken, *([self._init] if self._init >= 0 else ())]
+            ready, _, _ = select.select(watched, [], [], self._seconds)
+            if self._woken in ready:
+                os.read(self._woken, 4096)
+            if self._init in ready:
+                self._listen_to_init()
+            if self._server in ready:
+                self._obey(hear(self._server))
+            if self._seconds is not None and time.monotonic() >= self._next:
+                self._measure()
+
+    def _measure(self) -> None:
+        if self._has_exceeded or self._seconds is None:
+            return
+        self._next = time.monotonic() + self._seconds
+        exceeded = self._meter.exceeded()
+        if exceeded is not None:
+            self._has_exceeded = True
+            say(self._server, f"exceeded {exceeded}")
+            kill_all(self._agent)
+
+    def _listen_to_init(self) -> None:
+        """Pass the ports of a sandbox on, and learn which process the agent is."""
+        import _socket
+
+        outside = _socket.socket(fileno=os.dup(self._init))
+        try:
+            data, ancillary, _, _ = outside.recvmsg(4096, 4096)
+        except OSError:
+            data, ancillary = b"", []
+        finally:
+            outside.close()
+        if not data:  # with it come credentials of nobody
+            os.close(self._init)
+            self._init = -1
+            return
+        for level, kind, value in ancillary:
+            if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_CREDENTIALS):
+                self._leader = int.from_bytes(value[:4], sys.byteorder)
+            elif (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS):
+                word = data[5:].strip()
+                pass_on(self._server, b"port %d\n" % (int(word) if word.isdigit() else 0), value)
+
+    def _obey(self, orders: bytes) -> None:
+        """Bind the agent to a chat, or signal it. It is not reaped yet: its pid is not reused."""
+        if orders.startswith(HAND_OVER):
+            chat, _, orders = orders[1:].partition(b"\0")
+            say(self._server, self._hand_over(os.fsdecode(chat)))
+        if not orders:
+            return
+        if KILL in orders:
+            kill_all(self._agent)
+        else:
+            send_signal(self._leader, signal.SIGTERM)
+
+    def _hand_over(self, chat: str) -> str:
+        """Give the folder of a chat to this spare; returns the answer for the server."""
+        try:
+            module("lending").lend(chat, own_folder())  # its descriptor stays open, for the lock
+            if "uid" in self._options:
+                module("staging").give_to(os.environ["MOBOX_STATE"], int(self._options["uid"][0]))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the server has to know
+            return "refused " + " ".join(str(error).split())
+        return "bound"
+
+
+def send_signal(agent: int, number: int) -> None:
+    """Signal the group of a process; the process itself, if it is so new that it has none yet."""
+    try:
+        os.killpg(agent, number)
+    except OSError:
+        with suppress(OSError):
+            os.kill(agent, number)
+
+
+def kill_all(agent: int) -> None:
+    """Kill the agent, and what it has started: all are stopped first, so that none forks on."""
+    descendants = module("measuring").descendants
+    stopped: set[int] = set()
+    for _ in range(ROUNDS):
+        found = set(descendants(os.getpid())[0]) - stopped
+        if not found:
+            break
+        for pid in found:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGSTOP)
+        stopped |= found
+    send_signal(agent, signal.SIGKILL)
+    for pid in stopped:
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def reap(agent: int) -> int | None:
@@ -230,29 +412,6 @@ def hear(server: int) -> bytes:
     with suppress(OSError):
         return os.read(server, 8192) or KILL
     return KILL
-
-
-def obey(agent: int, server: int, orders: bytes) -> None:
-    """Bind the agent to a chat, or signal it. It is not reaped yet, so its pid is not reused."""
-    if orders.startswith(HAND_OVER):
-        chat, _, orders = orders[1:].partition(b"\0")
-        say(server, hand_over(os.fsdecode(chat)))
-    if not orders:
-        return
-    number = signal.SIGKILL if KILL in orders else signal.SIGTERM
-    try:
-        os.killpg(agent, number)
-    except OSError:  # so new that it has no group yet
-        os.kill(agent, number)
-
-
-def hand_over(chat: str) -> str:
-    """Give the folder of a chat to this spare; returns the answer for the server."""
-    try:
-        lending().lend(chat, own_folder())  # its descriptor stays open, for the lock
-    except Exception as error:  # noqa: BLE001 - whatever it is, the server has to know
-        return "refused " + " ".join(str(error).split())
-    return "bound"
 
 
 def kill_children() -> None:
@@ -291,10 +450,36 @@ def text_of(path: str) -> str:
         os.close(number)
 
 
+def clean_up(options: Options) -> None:
+    """Remove what was made for this agent, now that all its processes have ended."""
+    for path in options.get("cgroup", ()):
+        with suppress(OSError):
+            os.rmdir(path)
+    for path in options.get("remove", ()):
+        module("deleting").delete(path)
+
+
 def say(server: int, line: str) -> None:
     """Write a line to the server; ignored if it is gone."""
     with suppress(OSError):
         os.write(server, line.encode() + b"\n")
+
+
+def pass_on(server: int, line: bytes, descriptors: bytes) -> None:
+    """Send a line with descriptors to the server, and close them here."""
+    import _socket
+
+    numbers = [
+        int.from_bytes(descriptors[place : place + 4], sys.byteorder)
+        for place in range(0, len(descriptors) - 3, 4)
+    ]
+    outside = _socket.socket(fileno=os.dup(server))
+    with suppress(OSError):
+        rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)
+        outside.sendmsg([line], [rights])
+    outside.close()
+    for number in numbers:
+        os.close(number)
 
 
 if __name__ == "__main__":

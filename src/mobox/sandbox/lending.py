@@ -2,17 +2,21 @@
 
     state/<chat>              the folder of a chat
     state/.spares/<name>/     a spare's own folder; who holds its lock is its keeper
-        state                 $MOBOX_STATE of the spare: an empty folder until it gets a chat
+        box/state             $MOBOX_STATE of the spare: an empty folder until it gets a chat
         chat                  the name of the chat whose folder is lent, or was
+        inode                 the number of that folder in the file system
 
 The environment of a process cannot change, so the folder comes to the process: the two folders are
-exchanged, and exchanged back when the process has ended.
+exchanged, and exchanged back when the process has ended. A sandbox shows `box` to the process: one
+that showed `state` would not see another folder in its place.
 
 Rule 1: the exchange is one atomic operation, and both folders say where they belong: `chat`, and
         `.mobox-lent` in the empty folder that has the chat's place meanwhile. So whoever comes
         after a crash, at any moment, can put the chat's folder back.
 Rule 2: only who holds the lock of a spare's folder puts back what it was lent.
-Rule 3: `state/<chat>` always exists while its folder is lent. What is put there meanwhile, such as
+Rule 3: a process can rename what is in `box`. Its folder is found by its number, and nothing else
+        is put into the place of a chat.
+Rule 4: `state/<chat>` always exists while its folder is lent. What is put there meanwhile, such as
         the files of the next turn, is moved into the chat's folder when it comes back.
 
 Used by the keeper, which imports as little as possible, and by the server.
@@ -22,18 +26,22 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 SPARES = ".spares"
-STATE = "state"
+BOX = "box"
+STATE = os.path.join(BOX, "state")
 CHAT = "chat"
+INODE = "inode"
 LENT = ".mobox-lent"
 FILES = "files"
 CACHE = ".cache"
 """What a process may write to its home before it has a chat: caches, which can be lost."""
 HERE, EXCHANGE = -100, 2  # AT_FDCWD, RENAME_EXCHANGE in <linux/fs.h>
 TAKEN = "taken"
+ATTEMPTS = 5
 
 
 class Refused(Exception):
@@ -47,6 +55,7 @@ def make_spare(states: str) -> tuple[str, int]:
     path = os.path.join(spares, f"{os.getpid()}-{os.urandom(6).hex()}")
     with locked(spares):
         os.mkdir(path, 0o700)
+        os.mkdir(os.path.join(path, BOX), 0o755)
         os.mkdir(os.path.join(path, STATE), 0o700)
         lock = os.open(path, os.O_RDONLY)
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -79,24 +88,61 @@ def _lend(folder: int, chat: str, spare: str) -> None:
     if not has_locked(folder) or not is_at(folder, chat) or lent_to(chat) is not None:
         raise Refused(TAKEN)
     place = os.path.join(spare, STATE)
+    if not is_real(place):
+        raise Refused("its state folder is not a folder any more")
     written = [name for name in os.listdir(place) if name != CACHE]
     if written:
         raise Refused(f"it wrote {written[0]!r} to its state folder before it read its turn")
     os.symlink(os.path.basename(spare), os.path.join(place, LENT))
+    os.symlink(str(os.fstat(folder).st_ino), os.path.join(spare, INODE))
     os.symlink(os.path.basename(chat), os.path.join(spare, CHAT))
     exchange(place, chat)
+    if not is_real(chat):  # replaced since it was looked at
+        exchange(place, chat)
+        raise Refused("its state folder is not a folder any more")
 
 
 def give_back(spare: str) -> bool:
     """Put a lent folder back; true if it was lent. The caller holds the lock of the spare."""
-    place, chat = os.path.join(spare, STATE), chat_of(spare)
+    chat = chat_of(spare)
     if chat is None or target_of(os.path.join(chat, LENT)) != os.path.basename(spare):
         return False  # it is back, or the chat was deleted
+    try:
+        place = found_again(spare)
+    except Refused:  # its process has deleted it: the empty folder stays
+        os.unlink(os.path.join(chat, LENT))
+        os.unlink(os.path.join(spare, CHAT))
+        return True
     exchange(place, chat)
     if os.path.islink(os.path.join(chat, LENT)):
         os.unlink(os.path.join(chat, LENT))  # an agent may write anything to its folder
     merge(place, chat)
     return True
+
+
+def found_again(spare: str) -> str:
+    """Where the lent folder is: in its place, unless the process has moved it."""
+    place, inode = os.path.join(spare, STATE), target_of(os.path.join(spare, INODE))
+    waiting = [os.path.join(spare, BOX)]
+    if is_folder(place, inode):
+        return place
+    while waiting:
+        for entry in os.scandir(waiting.pop()):
+            if is_folder(entry.path, inode):
+                return entry.path
+            if entry.is_dir(follow_symlinks=False):
+                os.chmod(entry.path, 0o700)  # all its processes have ended
+                waiting.append(entry.path)
+    raise Refused("its process has deleted it")
+
+
+def is_folder(path: str, inode: str | None) -> bool:
+    """Whether it is the folder with this number, not a link to it."""
+    try:
+        about = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(about.st_mode) and str(about.st_ino) == inode
 
 
 def is_empty(spare: str) -> bool:
@@ -134,18 +180,49 @@ def lent_to(chat: str) -> str | None:
     return spare if is_so else None
 
 
+def opened(chat: str) -> int:
+    """Open the folder of a chat to read it, wherever it is at this moment; raises `OSError`.
+
+    It may be lent or given back while it is looked for. A link in its place is not followed.
+    """
+    for _ in range(ATTEMPTS):
+        spare = lent_to(chat)
+        place = chat if spare is None else os.path.join(spare, STATE)
+        folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        if _is_of(folder, chat, spare):
+            return folder
+        os.close(folder)
+    raise FileNotFoundError(chat)
+
+
+def _is_of(folder: int, chat: str, spare: str | None) -> bool:
+    if spare is None:
+        return lent_to(chat) is None
+    return str(os.fstat(folder).st_ino) == target_of(os.path.join(spare, INODE))
+
+
 def merge(source: str, chat: str) -> None:
-    """Move to a chat's folder what was put in its place while it was lent."""
+    """Move to a chat's folder what was put in its place while it was lent.
+
+    The process may have the empty folder open, and put links there: they are not followed.
+    """
+    if not is_real(source):
+        return
     for name in os.listdir(source):
         old, new = os.path.join(source, name), os.path.join(chat, name)
         if name in (LENT, CACHE):
             continue
         if not os.path.lexists(new):
             os.rename(old, new)
-        elif name == FILES and not os.path.islink(new):
+        elif name == FILES and is_real(old) and is_real(new):
             for file in os.listdir(old):
                 if not os.path.lexists(os.path.join(new, file)):
                     os.rename(os.path.join(old, file), os.path.join(new, file))
+
+
+def is_real(path: str) -> bool:
+    """Whether it is a folder, not a link to one."""
+    return os.path.isdir(path) and not os.path.islink(path)
 
 
 def exchange(one: str, other: str) -> None:

@@ -22,12 +22,14 @@ from msgspec.structs import replace
 
 from mobox.capture.callable import CallableExecution
 from mobox.capture.catalog import Agent, Catalog, FunctionAgent
+from mobox.capture.egress_access import EgressAccess, NoEgress
 from mobox.capture.execution import Execution
 from mobox.capture.model_access import Caller, ModelAccess, NoModels
-from mobox.capture.process import ProcessExecution, job_of
+from mobox.environments.installing import Environments
 from mobox.errors import (
     ChatNotFound,
     Fenced,
+    FileNotFound,
     NotWaiting,
     RunActive,
     ShuttingDown,
@@ -36,7 +38,7 @@ from mobox.errors import (
     UnknownAgent,
 )
 from mobox.events.turn import Answer, Request, Turn
-from mobox.sandbox import get_sandbox
+from mobox.sandbox.bubblewrap import sweep
 from mobox.settings import MODELS, Settings, now_ms
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
@@ -48,9 +50,12 @@ from mobox.supervisor.attempt import BROKEN, Attempt, AttemptDeps
 from mobox.supervisor.attempts import Attempts, RunSlot, RunSlots
 from mobox.supervisor.input_requests import input_requests_of
 from mobox.supervisor.late_answers import answered_requests_of, late_answers
+from mobox.supervisor.launching import Launcher
+from mobox.supervisor.made_files import MadeFiles, OpenFile, list_files, open_file
 from mobox.supervisor.permissions import automatic_replies, create_permissions
 from mobox.supervisor.pruning import sweep_files
 from mobox.supervisor.recovery import PollLoop, Reaper, Sweep, lost_remotely
+from mobox.supervisor.sandboxes import Sandboxes
 from mobox.supervisor.spares import Spares
 from mobox.supervisor.states import LEAVING, State, Termination
 
@@ -60,6 +65,9 @@ _NOTHING_MORE: Final = ClientRequest()
 _CONFLICTS: Final = 4
 """How many active runs a message may find in its way, one after the other: another message may have
 started one meanwhile."""
+
+DEMO: Final = "demo"
+"""The agent that needs no model."""
 
 T = TypeVar("T")
 
@@ -94,6 +102,7 @@ class Supervisor:
         default_agent: str | None = None,
         launch: Launch | None = None,
         models: ModelAccess | None = None,
+        egress: EgressAccess | None = None,
     ) -> None:
         self.catalog = catalog
         self._storage = storage
@@ -104,9 +113,18 @@ class Supervisor:
         self._settings = settings or Settings()
         self._default_agent = default_agent
         self._given_launch = launch
-        self._sandbox = get_sandbox("process")
+        self.sandboxes = Sandboxes(self._settings.sandbox)
+        """Where the agents run that are executed here."""
         self._models = models or NoModels()
-        self._spares = Spares(data / "state", self._sandbox, self._models, self._settings)
+        self._launcher = Launcher(self._models, egress or NoEgress())
+        folder = self._settings.environments or data / "environments"
+        self.environments = Environments(
+            folder,
+            installs=self._settings.installs,
+            sandbox=lambda: self.sandboxes.installing,
+        )
+        """The packages of the agents that are executed here."""
+        self._spares = Spares(data / "state", self.sandboxes, self._launcher, self._settings)
         self._reaper = Reaper(storage)
         self._attempts = Attempts(self._reaper)
         self._slots = RunSlots(self._settings, storage, self._attempts)
@@ -123,7 +141,10 @@ class Supervisor:
         self._closing = False
 
     async def __aenter__(self) -> Self:
+        if self.executes and self._given_launch is None:
+            await self.sandboxes.open()
         await self._spares.recover()
+        await asyncio.to_thread(sweep, self._data / "state")
         self._polling.start()
         return self
 
@@ -160,6 +181,30 @@ class Supervisor:
         """The stderr of a run's attempts so far, by attempt number."""
         run = await self._storage.run(owner, run_id)
         return await asyncio.to_thread(self._stderr.read, run)
+
+    async def made_files(self, owner: str, chat_id: str, *, hidden: bool = False) -> MadeFiles:
+        """The files that agents made in a chat."""
+        await self._storage.runs(owner, chat_id)  # raises `ChatNotFound`
+        return await asyncio.to_thread(self._made_files, owner, chat_id, hidden)
+
+    def _made_files(self, owner: str, chat_id: str, hidden: bool) -> MadeFiles:
+        try:
+            with self._states.opened(owner, chat_id) as folder:
+                return list_files(folder, hidden=hidden)
+        except OSError:  # workers may have other disks, or an agent has closed its folder
+            return MadeFiles([], is_here=self.executes)
+
+    async def made_file(self, owner: str, chat_id: str, path: str) -> OpenFile:
+        """Open a file that an agent made in a chat."""
+        await self._storage.runs(owner, chat_id)
+        return await asyncio.to_thread(self._made_file, owner, chat_id, path)
+
+    def _made_file(self, owner: str, chat_id: str, path: str) -> OpenFile:
+        try:
+            with self._states.opened(owner, chat_id) as folder:
+                return open_file(folder, path)
+        except OSError:
+            raise FileNotFound(path[:200]) from None
 
     async def begin(self, owner: str, request: Request) -> BegunTurn:
         """Start the run that answers a request; a repeated request returns the same run."""
@@ -208,6 +253,7 @@ class Supervisor:
         self.hurry()
         await self._ended()
         await self._spares.close()
+        self.environments.close()
 
     def hurry(self) -> None:
         """Kill the agents that are still shutting down."""
@@ -256,14 +302,28 @@ class Supervisor:
         return turn
 
     async def _agent_for(self, owner: str, request: Request) -> Agent:
-        """The requested agent, else the chat's last, else the default, else the first."""
+        """The requested agent, else the last of the chosen branch, else the default."""
         if request.agent is not None:
             return self.catalog.get(request.agent)
-        if runs := await self._runs(owner, request.chat_id):
-            return self.catalog.get(runs[-1].agent)
+        for run in reversed(await self._runs(owner, request.chat_id)):
+            if not run.superseded:
+                return self.catalog.get(run.agent)
+        return self.default_agent()
+
+    def default_agent(self) -> Agent:
+        """The agent of chats that name none; raises `UnknownAgent` if there is none.
+
+        That of the settings, else the first one that can start and whose model is a provider's,
+        else the demo, else the first.
+        """
         if self._default_agent is not None:
             return self.catalog.get(self._default_agent)
-        for agent in self.catalog:
+        agents = list(self.catalog)
+        for agent in agents:
+            has_model = self._models.source(agent) == "provider"
+            if has_model and self.environments.can_start(agent):
+                return agent
+        for agent in sorted(agents, key=lambda agent: agent.id != DEMO):
             return agent
         raise UnknownAgent("default", ())
 
@@ -319,11 +379,19 @@ class Supervisor:
 
     def _start(self, run: Run, agent: Agent, slot: RunSlot) -> Attempt:
         state = self._states.of(run.owner, run.chat_id)
-        launch = partial(self._launch, agent, state)
+        prepare = partial(self.environments.prepare, agent)
+        launch = partial(self._launch, state)
         is_simulated = self._models.source(agent) == "simulated"
         on_started = partial(self._prepare_spares, agent)
         deps = AttemptDeps(
-            launch, self._stderr, self._settings, self._data, state, on_started, is_simulated
+            prepare,
+            launch,
+            self._stderr,
+            self._settings,
+            self._data,
+            state,
+            on_started,
+            is_simulated,
         )
         attempt = Attempt(self._storage, run, agent, deps)
         if self._closing:
@@ -331,7 +399,7 @@ class Supervisor:
         self._attempts.begin(attempt, slot)
         return attempt
 
-    async def _launch(self, agent: Agent, state: Path, turn: Turn) -> Execution:
+    async def _launch(self, state: Path, agent: Agent, turn: Turn) -> Execution:
         """Give the turn to a function of this program, a spare process or a new one."""
         if self._given_launch is not None:
             return self._given_launch(agent, state, turn)
@@ -340,7 +408,8 @@ class Supervisor:
             return self._call(agent, state, turn, caller)
         execution = await self._spares.take(agent, state, caller)
         if execution is None:
-            return self._start_process(agent, state, turn, caller)
+            chosen = await self.sandboxes.of(agent)
+            return self._launcher.start(agent, chosen, state, turn, caller)
         execution.hand_over(turn)
         return execution
 
@@ -354,23 +423,11 @@ class Supervisor:
         execution.when_ended(grant.close)
         return execution
 
-    def _start_process(
-        self, agent: Agent, state: Path, turn: Turn, caller: Caller
-    ) -> ProcessExecution:
-        grant = self._models.grant(agent)
-        grant.bind(caller)
-        try:
-            job = job_of(agent, state, grant.env)
-            execution = ProcessExecution.start(job, turn, self._sandbox)
-        except OSError:
-            grant.close()
-            raise
-        execution.when_ended(grant.close)
-        return execution
-
     def _prepare_spares(self, agent: Agent) -> None:
-        if self._given_launch is None:
-            self._spares.prepare(agent)
+        if agent.warm and self._given_launch is None:
+            prepared = self.environments.prepared(agent)
+            if prepared is not None:
+                self._spares.prepare(prepared)
 
     # Resuming, stopping, deleting
 
@@ -460,7 +517,7 @@ class Supervisor:
     async def _poll(self) -> None:
         await self._stop_requested()
         await self._release(self._attempts.waiting)
-        if self.executes:
+        if self.executes and self._settings.claims:
             await self._complete(self._claim())
 
     async def _stop_requested(self) -> None:

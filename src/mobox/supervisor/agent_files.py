@@ -6,7 +6,6 @@ import hashlib
 import logging
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,7 +14,9 @@ from typing import Final
 
 from mobox.capture.catalog import Agent
 from mobox.capture.execution import STDERR_TAIL
-from mobox.sandbox.process import PASSED_ON
+from mobox.sandbox.deleting import delete
+from mobox.sandbox.kept_process import PASSED_ON
+from mobox.sandbox.lending import opened
 from mobox.storage.log import Run
 
 log = logging.getLogger("mobox.supervisor")
@@ -28,6 +29,8 @@ PIECE: Final = 4
 _PART: Final = ".part"
 MODEL_TOKEN: Final = re.compile(r"mbm_[A-Za-z0-9_-]{4,}")
 """The token of an agent for the model gateway."""
+NETWORK_TOKEN: Final = re.compile(r"mbe_[A-Za-z0-9_-]{4,}")
+"""Its token for the proxy, which is in the variables of HTTP clients (egress)."""
 
 _NAME = re.compile(r"(?P<run>\w+)\.\d+\.stderr(\.part)?")
 
@@ -43,6 +46,15 @@ class StateFolders:
         name = hashlib.sha256(f"{len(owner)}:{owner}{chat_id}".encode()).hexdigest()
         return self._path / name[:32]
 
+    @contextmanager
+    def opened(self, owner: str, chat_id: str) -> Iterator[int]:
+        """The descriptor of a chat's folder, wherever it is now; raises `OSError`."""
+        number = opened(str(self.of(owner, chat_id)))
+        try:
+            yield number
+        finally:
+            os.close(number)
+
     def delete(self, owner: str, chat_id: str) -> None:
         """Delete a chat's state."""
         folder = self.of(owner, chat_id)
@@ -57,27 +69,13 @@ class StateFolders:
 
 
 def delete_folder(folder: Path) -> None:
-    """Delete a folder, also where agents have made it read-only."""
-    _remove(folder)
-    if os.path.lexists(folder):
-        _make_writable(folder)
-        _remove(folder)
+    """Delete a folder, also where agents have made it read-only, or nested it deeply."""
+    delete(str(folder))
 
 
-def _remove(folder: Path) -> None:
-    with suppress(RecursionError):  # folders nested too deeply for Python 3.11
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _make_writable(folder: Path) -> None:
-    """Make each folder writable before listing it; links are not followed."""
-    pending = [folder]
-    while pending:
-        path = pending.pop()
-        with suppress(OSError):
-            if path.is_dir() and not path.is_symlink():
-                path.chmod(0o700)
-                pending += path.iterdir()
+def without_tokens(text: str) -> str:
+    """The text without the tokens that agents get from Mobox."""
+    return NETWORK_TOKEN.sub("[network token]", MODEL_TOKEN.sub("[model token]", text))
 
 
 class Redaction:
@@ -99,7 +97,7 @@ class Redaction:
             text = self._without_piece(text)
         for value, name in self._secrets:
             text = text.replace(value, f"[{name}]")
-        return MODEL_TOKEN.sub("[model token]", text)
+        return without_tokens(text)
 
     def so_far(self, text: str) -> str:
         """The text without secrets, and without an end that may be the beginning of one.

@@ -17,35 +17,35 @@ from __future__ import annotations
 import asyncio
 import logging
 import shlex
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from mobox.capture.catalog import Agent, FunctionAgent
 from mobox.capture.execution import STDERR_TAIL, Execution, Outcome, last_words
+from mobox.environments.installing import Report
 from mobox.errors import (
     Fenced,
+    InstallFailed,
     MoboxError,
     NotFoundError,
-    ProtocolError,
     RunActive,
+    SandboxUnavailable,
     StorageError,
 )
 from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, StreamEvent
 from mobox.events.printable import on_one_line
-from mobox.events.transcript import Transcript
-from mobox.events.turn import Answer, Frontend, HistoryMessage, Turn, UserMessage
+from mobox.events.turn import Answer, Frontend, Turn
 from mobox.settings import MEMORY, OWNER, Settings, without_password
 from mobox.storage import Storage
-from mobox.storage.chats import StoredMessage
-from mobox.storage.log import Run, pages
+from mobox.storage.log import Run
 from mobox.storage.retry import retry_while_unavailable
 from mobox.supervisor.agent_files import Redaction, StderrFolder
-from mobox.supervisor.input_requests import InputRequests, Reply
+from mobox.supervisor.input_requests import Reply
 from mobox.supervisor.live_stderr import LiveStderr
 from mobox.supervisor.run_writer import RunWriter
 from mobox.supervisor.states import (
@@ -60,14 +60,18 @@ from mobox.supervisor.states import (
     after,
 )
 from mobox.supervisor.timeouts import Deadlines, Preparation, TimeoutAlarm
+from mobox.supervisor.turn import turn_for
 from mobox.supervisor.turn_files import with_files
 
 log = logging.getLogger("mobox.supervisor")
+
+T = TypeVar("T")
 
 PREVIEW: Final = 80
 """Characters of the prompt that START shows."""
 WHY: Final = 500
 """Characters of an agent's error that the server's log shows."""
+NOT_INSTALLED: Final = "not_installed"
 AFTER_DONE: Final = "mobox: written to stdout after the agent was done:"
 _SUCCESS: Final = Outcome(exit_code=0)
 BROKEN: Final = Error(message="The server had an internal error in this run.", code="internal")
@@ -76,7 +80,9 @@ BROKEN: Final = Error(message="The server had an internal error in this run.", c
 class AttemptDeps(NamedTuple):
     """The dependencies and limits of an attempt."""
 
-    launch: Callable[[Turn], Awaitable[Execution]]
+    prepare: Callable[[Report], Coroutine[Any, Any, Agent]]
+    """The agent as it can be started; it reports what it installs for that."""
+    launch: Callable[[Agent, Turn], Awaitable[Execution]]
     stderr: StderrFolder
     limits: Settings
     data: Path
@@ -101,7 +107,7 @@ class Attempt:
         self._writer = RunWriter(
             store, run, self._on_pause, lambda: self.state in HAS_PROCESS, self._on_automatic
         )
-        self._reading_turn: asyncio.Task[Turn] | None = None
+        self._starting: asyncio.Task[Any] | None = None  # what a stop cancels
         self._execution: Execution | None = None
         self._stopping: asyncio.Task[Outcome] | None = None  # referenced: asyncio does not
         self._alarm: TimeoutAlarm | None = None
@@ -188,8 +194,8 @@ class Attempt:
         self._termination = self._termination or termination
         if before in HAS_PROCESS:
             self._stop_execution()
-        elif before is State.STARTING and self._reading_turn is not None:
-            self._reading_turn.cancel()
+        elif before is State.STARTING and self._starting is not None:
+            self._starting.cancel()
 
     def _stop_execution(self) -> None:
         assert self._execution is not None
@@ -233,7 +239,7 @@ class Attempt:
 
     async def _run_agent(self) -> Outcome:
         """Execute the agent until its process exits; not at all if the run is stopped before."""
-        turn = await self._turn()
+        turn = await self._unless_stopped(retry_while_unavailable(self._read_turn))
         if turn is not None and not turn.is_resumed:
             await self._writer.write(self._start_event(turn))
         if turn is None or self._is_leaving():
@@ -241,8 +247,11 @@ class Attempt:
         self._writer.set_frontend(turn.frontend)
         self._writer.listen(until_end=not isinstance(self.agent, FunctionAgent))
         try:
-            self._execution = execution = await self._deps.launch(turn)
-        except OSError as error:
+            agent = await self._unless_stopped(self._deps.prepare(self._report_install))
+            if agent is None:
+                return Outcome(exit_code=0)
+            self._execution = execution = await self._deps.launch(agent, turn)
+        except (InstallFailed, SandboxUnavailable, OSError) as error:
             self._leave(Trigger.STOP, Termination("error", _launch_error(error)))
             return Outcome()
         if self._is_leaving():  # it was stopped meanwhile
@@ -269,17 +278,17 @@ class Attempt:
     def _is_leaving(self) -> bool:
         return self.state in LEAVING
 
-    async def _turn(self) -> Turn | None:
-        """The agent's turn; nothing, if the run is stopped before the history is read."""
+    async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """The result of a step of the start; nothing, if the run is stopped before it is done."""
+        self._starting = task = asyncio.create_task(work)
         if self.state in LEAVING:
-            return None
-        self._reading_turn = reading = asyncio.create_task(retry_while_unavailable(self._read_turn))
+            task.cancel()
         try:
-            await asyncio.wait([reading])
+            await asyncio.wait([task])
         finally:
-            reading.cancel()
-            self._reading_turn = None  # its result may contain files
-        return None if reading.cancelled() else reading.result()
+            task.cancel()
+            self._starting = None  # its result may contain files
+        return None if task.cancelled() else task.result()
 
     async def _read_turn(self) -> Turn:
         turn = await turn_for(self._store, self.run, self._writer.input_requests)
@@ -296,6 +305,9 @@ class Attempt:
     async def _announce(self, preparation: Status) -> None:
         if self.state not in LEAVING:
             await self._writer.write(preparation)
+
+    async def _report_install(self, message: str) -> None:
+        await self._announce(Status(message=message, kind="preparation"))
 
     async def _listen(self, execution: Execution, preparation: Preparation) -> None:
         """Store the process's output until it has exited, or said that it is done."""
@@ -409,7 +421,7 @@ class Attempt:
             self._move(Trigger.EXITED)
             return
         may_fail = self.state is not State.RELEASING and not writer.has_ended
-        has_failed = may_fail and outcome.exit_code != 0
+        has_failed = may_fail and outcome.failure() is not None
         must_end = has_failed or self.state in MUST_END
         if not must_end and writer.waiting:
             self._move(Trigger.LEFT_WAITING)  # the answer starts the next attempt
@@ -486,7 +498,7 @@ class Attempt:
     def _explained(self, error: Error) -> Error:
         """The error, with the environment variables that the agent lacks: they may be the cause."""
         problem = self.agent.lacks()
-        if problem is None:
+        if problem is None or error.code == NOT_INSTALLED:
             return error
         return replace(error, message=f"{error.message} {problem[0].upper()}{problem[1:]}.")
 
@@ -536,59 +548,12 @@ def logs_command(run: Run, data: Path, settings: Settings) -> str | None:
     return " ".join(words)
 
 
-def _launch_error(error: OSError) -> Error:
+def _launch_error(error: InstallFailed | SandboxUnavailable | OSError) -> Error:
+    if isinstance(error, InstallFailed):
+        return Error(message=str(error), code=NOT_INSTALLED)
+    if isinstance(error, SandboxUnavailable):
+        problem = str(error)
+        message = f"{problem[0].upper()}{problem[1:]}."
+        return Error(message=message, code="sandbox_unavailable")
     why = error.strerror or error
     return Error(message=f"The agent cannot be started: {why}.", code="agent_start")
-
-
-# The turn
-
-
-async def turn_for(storage: Storage, run: Run, requests: InputRequests) -> Turn:
-    """The turn of an agent that starts a run, or resumes it after an answer."""
-    history = await storage.history(run.owner, run.chat_id)
-    *before, last = [message for message in history.messages if message.run_id != run.id]
-    if not isinstance(last.body, UserMessage):
-        raise ProtocolError(f"run {run.id} has no user message to answer")
-    turn = Turn(
-        kind=run.kind,
-        chat_id=run.chat_id,
-        run_id=run.id,
-        attempt=run.leg,
-        owner=run.owner,
-        parent=before[-1].id if before else None,
-        back_to=run.back_to,
-        frontend=await _frontend(storage, run),
-    )
-    if not requests.answers and not requests.earlier_answers:
-        return replace(turn, prompt=last.body.parts, history=_history(before))
-    return replace(
-        turn,
-        kind="answers",
-        history=_history([*before, last, await _own_message(storage, run)]),
-        answers=requests.answers,
-        earlier_answers=requests.earlier_answers,
-        resume=requests.resume,
-    )
-
-
-async def _frontend(storage: Storage, run: Run) -> Frontend | None:
-    """The frontend data of the last request that had any: answers over other APIs have none."""
-    sent = [request.frontend for request in await storage.asked(run.id)]
-    return next((frontend for frontend in reversed(sent) if frontend is not None), None)
-
-
-async def _own_message(storage: Storage, run: Run) -> StoredMessage:
-    """The run's own message so far; reads the log page by page."""
-    transcript = Transcript()
-    async for page in pages(storage, run.id):
-        for entry in page:
-            transcript.add(entry.event, entry.ts)
-    body = transcript.message(run.id)
-    return StoredMessage(
-        id=run.id, role="assistant", created_at=run.started_at, body=body, run_id=run.id
-    )
-
-
-def _history(messages: Iterable[StoredMessage]) -> tuple[HistoryMessage, ...]:
-    return tuple(message.as_history() for message in messages)

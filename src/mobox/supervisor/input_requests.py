@@ -82,7 +82,7 @@ class InputRequests:
                 self._offered = event.resume if event.resume is not None else self._offered
             case InputResponse(id=str(name)):
                 self._close(name, event)
-                self.automatic = self.automatic + 1 if event.automatic else 0
+                self._count_automatic(event)
             case ToolUseStart(id=str(name)):
                 self._calls[name] = ToolCall(event.name, event.input)
             case ToolUseEnd(id=str(name)) if name in self._calls:
@@ -118,6 +118,12 @@ class InputRequests:
             reason=event.reason,
         )
         self._answers[name] = _plain(request, answer)
+
+    def _count_automatic(self, event: InputResponse) -> None:
+        if event.automatic:
+            self.automatic += 1
+        elif event.decision != "cancelled":  # an agent can withdraw its request itself
+            self.automatic = 0
 
     def _forget_call(self, call: str) -> None:
         self._calls.pop(call, None)
@@ -182,9 +188,19 @@ class InputRequests:
 
     def _name_of(self, answer: Answer) -> str | None:
         if answer.request_id is not None:
-            return answer.request_id if answer.request_id in self._open else None
+            return answer.request_id if self._is_about(answer) else None
         calls = (n for n, each in self._open.items() if each.tool_call_id == answer.tool_call_id)
         return next(calls, None) if answer.tool_call_id is not None else None
+
+    def _is_about(self, answer: Answer) -> bool:
+        """Whether the request is open, and about the same call.
+
+        Clients repeat old answers, and an agent may use the id of a request again.
+        """
+        request = self._open.get(answer.request_id or "")
+        if request is None:
+            return False
+        return answer.tool_call_id in (None, request.tool_call_id) or request.tool_call_id is None
 
     def events_of(self, replies: Sequence[Reply]) -> list[StreamEvent]:
         """The events of replies; with PAUSED while other requests are unanswered."""

@@ -1,4 +1,8 @@
-"""Writes a run's log: parses agent output, repairs event order and appends batches."""
+"""Writes a run's log: parses agent output, repairs event order and appends batches.
+
+Rule 1: only the server writes answers to input requests. An agent's own output never approves or
+        answers one, whatever its format: it can only withdraw a request.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +44,7 @@ MOST_LINES: Final = 1024
 """Output of more lines is parsed in pieces."""
 PIECE: Final = 4096
 """Bytes of a piece."""
+OWN_ANSWER: Final = "answered by the agent itself"
 
 
 class Clock:
@@ -237,6 +242,8 @@ class RunWriter:
 
     def _revise(self, events: Events) -> Events:
         """The events of a line, with what the server knows about them."""
+        if InputResponse in map(type, events):
+            events = [_without_own_answer(event) for event in events]
         if self._page_tools:  # most pages declare none
             events = [self._with_page(event) for event in events]
         return self._since_answers(events)
@@ -309,6 +316,18 @@ class RunWriter:
         except (RunActive, StorageError):  # forget the events that were not stored
             await self.catch_up()
             raise
+
+
+def _without_own_answer(event: StreamEvent) -> StreamEvent:
+    """An answer in the output of an agent as RAW (Rule 1): the request stays open.
+
+    What it refuses itself is a request that it withdraws.
+    """
+    if type(event) is not InputResponse:
+        return event
+    if event.decision in ("denied", "cancelled"):
+        return replace(event, decision="cancelled", permission=None, automatic=False)
+    return Raw(raw=event.as_json(), source=OWN_ANSWER)
 
 
 def _bytes_of(item: Item) -> bytes:

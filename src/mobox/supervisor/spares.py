@@ -29,10 +29,12 @@ from msgspec.structs import replace
 
 from mobox.capture.catalog import Agent
 from mobox.capture.execution import Outcome, last_words
-from mobox.capture.model_access import Caller, ModelAccess, ModelGrant
-from mobox.capture.process import ProcessExecution, job_of
+from mobox.capture.model_access import Caller
+from mobox.capture.process import ProcessExecution
+from mobox.errors import SandboxUnavailable
 from mobox.events.printable import on_one_line
-from mobox.sandbox import NotBound, Sandbox, SpareChild, SpareSandbox
+from mobox.sandbox import NotBound, SpareChild, SpareSandbox
+from mobox.sandbox.kept_process import PASSED_ON
 from mobox.sandbox.lending import (
     SPARES,
     STATE,
@@ -43,9 +45,10 @@ from mobox.sandbox.lending import (
     make_spare,
     put_back,
 )
-from mobox.sandbox.process import PASSED_ON
 from mobox.settings import Settings
 from mobox.supervisor.agent_files import Redaction, delete_folder
+from mobox.supervisor.launching import Access, Launcher
+from mobox.supervisor.sandboxes import Chosen, Sandboxes
 
 log = logging.getLogger("mobox.supervisor")
 
@@ -80,7 +83,7 @@ class Spare(NamedTuple):
 
     child: SpareChild
     execution: ProcessExecution
-    grant: ModelGrant
+    access: Access
     version: Version
     folder: Path
     expiry: asyncio.TimerHandle
@@ -95,12 +98,12 @@ class Spares:
     """The spares of one server. `take` one for a run; `prepare` others after its start."""
 
     def __init__(
-        self, states: Path, sandbox: Sandbox, models: ModelAccess, settings: Settings
+        self, states: Path, sandboxes: Sandboxes, launcher: Launcher, settings: Settings
     ) -> None:
         """`states` is the folder of the chats' state folders."""
         self._states = states
-        self._models = models
-        self._sandbox = sandbox if isinstance(sandbox, SpareSandbox) else None
+        self._launcher = launcher
+        self._sandboxes = sandboxes
         self._settings = settings
         self._idle: list[Spare] = []  # the oldest first
         self._failures: dict[str, Failures] = {}
@@ -128,15 +131,15 @@ class Spares:
                 return None
             spare.expiry.cancel()
             if answer is None:
-                spare.grant.bind(caller)
+                spare.access.bind(caller)
                 return spare.execution
             spare.execution.kill()
         return None
 
     def prepare(self, agent: Agent) -> None:
         """Start the spares that this agent lacks, in the background."""
-        if agent.warm and self._sandbox is not None and not self._is_closed:
-            self._keep(asyncio.create_task(self._fill(self._sandbox, agent)))
+        if agent.warm and not self._is_closed:
+            self._keep(asyncio.create_task(self._fill(agent)))
 
     async def close(self) -> None:
         """End all spares, and wait until all folders are back."""
@@ -174,7 +177,13 @@ class Spares:
 
     # Starting
 
-    async def _fill(self, sandbox: SpareSandbox, agent: Agent) -> None:
+    async def _fill(self, agent: Agent) -> None:
+        with suppress(SandboxUnavailable):  # its runs report it
+            chosen = await self._sandboxes.of(agent)
+            if isinstance(chosen.sandbox, SpareSandbox):
+                await self._fill_in(chosen, chosen.sandbox, agent)
+
+    async def _fill_in(self, chosen: Chosen, sandbox: SpareSandbox, agent: Agent) -> None:
         version = await asyncio.to_thread(version_of, agent)
         for spare in self._of(agent):
             if spare.version != version:
@@ -186,31 +195,28 @@ class Spares:
             if self._is_closed:
                 return
             try:
-                self._start(sandbox, version)
+                self._start(chosen, sandbox, version)
             except OSError as error:
                 self._give_up(version, f"one cannot be started: {error}")
                 return
 
-    def _start(self, sandbox: SpareSandbox, version: Version) -> None:
+    def _start(self, chosen: Chosen, sandbox: SpareSandbox, version: Version) -> None:
         if len(self._idle) >= self._settings.max_spares:
             self._end(self._idle[0])
         path, lock = make_spare(str(self._states.absolute()))
         folder = Path(path)
-        grant = self._models.grant(version.agent)
         try:
-            job = job_of(version.agent, folder / STATE, grant.env)
-            child = sandbox.start_spare(job, lock)
+            child, execution, access = self._launcher.start_spare(
+                version.agent, chosen, sandbox, folder / STATE, lock
+            )
         except OSError:
-            grant.close()
             shutil.rmtree(folder, ignore_errors=True)
             raise
         finally:
             os.close(lock)
         loop = asyncio.get_running_loop()
         expiry = loop.call_later(self._settings.spare_seconds, self._expire, folder)
-        execution = ProcessExecution(child)
-        execution.when_ended(grant.close)
-        spare = Spare(child, execution, grant, version, folder, expiry)
+        spare = Spare(child, execution, access, version, folder, expiry)
         self._idle.append(spare)
         self._keep(asyncio.create_task(self._watch(spare)))
 
