@@ -33,7 +33,7 @@ from mobox.events import (
 from mobox.events.turn import Answer, Decision, Frontend, FrontendTool, PromptText, Turn
 from mobox.formatters import format_all
 from mobox.sandbox import get_sandbox
-from mobox.sandbox.process import AGENT_PATH
+from mobox.sandbox.kept_process import AGENT_PATH
 from support.grammar_ai_sdk import check_ai_sdk, chunks_of
 from support.grammar_log import legal_log
 

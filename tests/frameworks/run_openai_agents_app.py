@@ -11,29 +11,19 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
-import mobox
 import mobox.emitter
 from agents import Agent, RunContextWrapper, SQLiteSession, ToolOutputImage, function_tool
+from frameworks.function_app import FunctionApp, of
 from frameworks.scripted_anthropic import call, say
 from frameworks.scripted_openai import ScriptedOpenAI, scripted_openai
-from mobox.events.turn import (
-    Action,
-    Answer,
-    Cut,
-    Frontend,
-    FrontendTool,
-    Place,
-    PromptText,
-    UserMessage,
-)
-from mobox.events.turn import Request as TurnRequest
+from mobox.events.turn import Frontend, FrontendTool
 from mobox.frameworks import openai_agents
 
 END = [say("That is all.")]
@@ -84,73 +74,8 @@ class City(BaseModel):
     name: str
 
 
-class App:
-    """An app with one agent, which can be closed and opened again."""
-
-    def __init__(self, endpoint: ScriptedOpenAI, chat: str, thing: Any, **options: Any) -> None:
-        self._options: dict[str, Any] = {
-            "agents": [openai_agents.agent("tested", thing, **options)],
-            "data": chat,
-        }
-        self._endpoint, self.chat = endpoint, chat
-        self._open = AsyncExitStack()
-        self.events: list[dict[str, Any]] = []
-
-    async def __aenter__(self) -> App:
-        self.box = await self._open.enter_async_context(mobox.Mobox(**self._options))
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._open.aclose()
-
-    async def reopen(self) -> None:
-        await self._open.aclose()
-        await self.__aenter__()
-
-    async def begin(self, words: str, **more: Any) -> None:
-        self._sent = UserMessage(id=f"m{len(words)}", parts=(PromptText(text=words),))
-        await self._ask(action=Action.SUBMIT, message=self._sent, **more)
-
-    async def say(self, words: str, until: str = "done", **more: Any) -> list[dict[str, Any]]:
-        """Send a message; the events of the run until one of a type."""
-        await self.begin(words, **more)
-        return await self.read(until)
-
-    async def regenerate(self) -> list[dict[str, Any]]:
-        await self._ask(action=Action.REGENERATE, cut=Cut(Place.ANSWER))
-        return await self.read("done")
-
-    async def _ask(self, **fields: Any) -> None:
-        request = TurnRequest(chat_id=self.chat, **fields)
-        self.run = (await self.box.supervisor.begin("ann", request)).run
-        self._seen = 0
-
-    async def read(self, until: str) -> list[dict[str, Any]]:
-        events = []
-        async for entry in self.box.log("ann", self.run.id, self._seen):
-            events.append(entry.event.as_json())
-            self._seen = entry.seq
-            if entry.event.type == until:
-                break
-        return events
-
-    async def answer(self, request: str, until: str = "done", **fields: Any) -> list[Any]:
-        await self.box.answer("ann", self.run.id, Answer(request_id=request, **fields))
-        return await self.read(until)
-
-    async def stop(self) -> None:
-        await self.box.stop("ann", self.run.id)
-        await self.read("done")
-
-    def told(self, *but: str) -> list[list[str]]:
-        """What the model was given last."""
-        found = self._endpoint.conversations(self.chat, *but)
-        return [[item.kind, item.text] for item in found[-1]]
-
-
-def of(kind: str, events: list[dict[str, Any]], *names: str) -> list[Any]:
-    """The fields of all events of a type."""
-    return [[each.get(name) for name in names] for each in events if each["type"] == kind]
+def app_with(endpoint: ScriptedOpenAI, chat: str, thing: Any, **options: Any) -> FunctionApp:
+    return FunctionApp(endpoint, chat, openai_agents.agent("tested", thing, **options))
 
 
 def states(chat: str) -> list[Path]:
@@ -160,7 +85,7 @@ def states(chat: str) -> list[Path]:
 
 async def approved_later(endpoint: ScriptedOpenAI) -> Any:
     """The app is closed while the run waits; the tokens of both executions are counted once."""
-    async with App(endpoint, "later", Agent(name="a", tools=[delete_file])) as app:
+    async with app_with(endpoint, "later", Agent(name="a", tools=[delete_file])) as app:
         first = await app.say("[[delete later]] Go.", "paused")
         stored = [file.stat().st_mode & 0o777 for file in states("later")]
         await app.reopen()
@@ -172,7 +97,7 @@ async def approved_later(endpoint: ScriptedOpenAI) -> Any:
 
 
 async def denied(endpoint: ScriptedOpenAI) -> Any:
-    async with App(endpoint, "denied", Agent(name="a", tools=[delete_file])) as app:
+    async with app_with(endpoint, "denied", Agent(name="a", tools=[delete_file])) as app:
         await app.say("[[delete denied]] Go.", "paused")
         events = await app.answer("call_1", decision="denied", reason="It is the only copy.")
     return [EFFECTS.copy(), of("tool_result", events, "status", "output"), app.told()[-1]]
@@ -180,7 +105,7 @@ async def denied(endpoint: ScriptedOpenAI) -> Any:
 
 async def lost_state(endpoint: ScriptedOpenAI) -> Any:
     """The state is not there any more: an error says so, and nothing is called."""
-    async with App(endpoint, "lost", Agent(name="a", tools=[delete_file])) as app:
+    async with app_with(endpoint, "lost", Agent(name="a", tools=[delete_file])) as app:
         await app.say("[[delete lost]] Go.", "paused")
         for file in states("lost"):
             file.unlink()
@@ -190,7 +115,7 @@ async def lost_state(endpoint: ScriptedOpenAI) -> Any:
 
 async def stopped(endpoint: ScriptedOpenAI) -> Any:
     """A stop inside a tool: the next message has the call, as interrupted."""
-    async with App(endpoint, "stopped", Agent(name="a", tools=[hold])) as app:
+    async with app_with(endpoint, "stopped", Agent(name="a", tools=[hold])) as app:
         HELD.clear()
         await app.begin("[[hold stopped]] Go.")
         await HELD.wait()
@@ -206,13 +131,13 @@ async def session(endpoint: ScriptedOpenAI) -> Any:
         return SQLiteSession(turn.chat_id, turn.folder / "session.sqlite")
 
     told = []
-    async with App(endpoint, "session", Agent(name="a", tools=[hold]), session=made) as app:
+    async with app_with(endpoint, "session", Agent(name="a", tools=[hold]), session=made) as app:
         await app.say("[[talk session]] Go.")
         await app.say("And then?")
         told.append(app.told())
         await app.regenerate()
         told.append(app.told())
-    async with App(endpoint, "halted", Agent(name="a", tools=[hold]), session=made) as app:
+    async with app_with(endpoint, "halted", Agent(name="a", tools=[hold]), session=made) as app:
         HELD.clear()
         await app.begin("[[hold halted]] Go.")
         await HELD.wait()
@@ -220,7 +145,7 @@ async def session(endpoint: ScriptedOpenAI) -> Any:
         await app.say("What happened?")
         told.append(app.told())
     more = {"session": made, "max_turns": 1}
-    async with App(endpoint, "again", Agent(name="a", tools=[paint]), **more) as app:
+    async with app_with(endpoint, "again", Agent(name="a", tools=[paint]), **more) as app:
         await app.say("[[paint again]] Go.")
         await app.regenerate()
         told.append(app.told())
@@ -253,7 +178,7 @@ async def context(endpoint: ScriptedOpenAI) -> Any:
     found = []
     for chat, made in (("dict", lambda turn: {}), ("object", lambda turn: Counter())):
         agent = Agent(name="a", tools=[count, ask_count])
-        async with App(endpoint, chat, agent, context=made) as app:
+        async with app_with(endpoint, chat, agent, context=made) as app:
             await app.say(f"[[count {chat}]] Go.", "paused")
             await app.answer("call_2", decision="approved")
         found.append([text for kind, text in app.told() if kind == "result"])
@@ -272,7 +197,7 @@ async def page_tools(endpoint: ScriptedOpenAI) -> Any:
     for number, answer in enumerate(answers):
         chat = f"form-{number}"
         writer = Agent(name="writer")
-        async with App(endpoint, chat, Agent(name="a", handoffs=[writer])) as app:
+        async with app_with(endpoint, chat, Agent(name="a", handoffs=[writer])) as app:
             asked = await app.say(f"[[form {chat}]] Go.", "paused", frontend=page)
             events = await app.answer("call_1", **answer)
         found.append(of("input_request", asked, "kind", "tool_call_id"))
@@ -282,7 +207,7 @@ async def page_tools(endpoint: ScriptedOpenAI) -> Any:
 
 async def images(endpoint: ScriptedOpenAI) -> Any:
     """An image of a tool is in the next turn's input too."""
-    async with App(endpoint, "paint", Agent(name="a", tools=[paint])) as app:
+    async with app_with(endpoint, "paint", Agent(name="a", tools=[paint])) as app:
         await app.say("[[paint paint]] Go.")
         await app.say("Which colour?")
     [output] = [each for each in endpoint.requests[-1]["input"] if "output" in each]
@@ -290,7 +215,7 @@ async def images(endpoint: ScriptedOpenAI) -> Any:
 
 
 async def structured(endpoint: ScriptedOpenAI) -> Any:
-    async with App(endpoint, "city", Agent(name="a", output_type=City)) as app:
+    async with app_with(endpoint, "city", Agent(name="a", output_type=City)) as app:
         events = await app.say("[[city city]] Go.")
     deltas = "".join(delta for (delta,) in of("text_delta", events, "delta"))
     return [deltas, of("text", events, "content"), of("done", events, "reason")]
@@ -298,7 +223,7 @@ async def structured(endpoint: ScriptedOpenAI) -> Any:
 
 async def too_many_turns(endpoint: ScriptedOpenAI) -> Any:
     agent = Agent(name="a", tools=[paint])
-    async with App(endpoint, "turns", agent, max_turns=1) as app:
+    async with app_with(endpoint, "turns", agent, max_turns=1) as app:
         events = await app.say("[[paint turns]] Go.")
     return [of("error", events, "code"), of("done", events, "reason")]
 
@@ -307,7 +232,7 @@ async def inner_approval(endpoint: ScriptedOpenAI) -> Any:
     """A call inside an agent that is a tool is approved after the app was closed."""
     cleaner = Agent(name="cleaner", tools=[delete_file])
     clean = cleaner.as_tool("clean", "Cleans.", on_stream=mobox.emitter.emit_object)
-    async with App(endpoint, "clean", Agent(name="a", tools=[clean])) as app:
+    async with app_with(endpoint, "clean", Agent(name="a", tools=[clean])) as app:
         asked = await app.say("[[clean clean]] Go.", "paused")
         await app.reopen()
         events = await app.answer("call_i", decision="approved")
@@ -324,7 +249,7 @@ async def inner_approval(endpoint: ScriptedOpenAI) -> Any:
 async def handed_off(endpoint: ScriptedOpenAI) -> Any:
     """The other agent's call is approved; the next message has the hand-off in its input."""
     writer = Agent(name="writer", tools=[delete_file])
-    async with App(endpoint, "hand", Agent(name="a", handoffs=[writer])) as app:
+    async with app_with(endpoint, "hand", Agent(name="a", handoffs=[writer])) as app:
         started = await app.say("[[hand hand]] Go.", "paused")
         await app.reopen()
         await app.answer("call_2", decision="approved")
@@ -353,7 +278,7 @@ async def made_by_functions(endpoint: ScriptedOpenAI) -> Any:
     ]
     for number, (thing, options) in enumerate(things):
         chat = f"made-{number}"
-        async with App(endpoint, chat, thing, **options) as app:
+        async with app_with(endpoint, chat, thing, **options) as app:
             events = await app.say(f"[[talk {chat}]] Go.")
         found.append(of("done", events, "reason"))
     return [found, closed]

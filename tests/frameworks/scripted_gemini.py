@@ -49,21 +49,24 @@ def scripted_gemini(scripts: Scripts = SCRIPTS) -> Iterator[ScriptedGemini]:
 
 def _item(role: str, part: dict[str, Any]) -> Item:
     if "functionCall" in part:
-        assert part["thoughtSignature"] == SIGNATURE
         call = part["functionCall"]
+        if call.get("id", "").startswith("call_"):  # it is a script's
+            assert part["thoughtSignature"] == SIGNATURE
         return Item("call", f"{call['name']} {json.dumps(call['args'])}", call.get("id", ""))
     if "functionResponse" in part:
         result = part["functionResponse"]
-        return Item("result", result["response"].get("output", ""), result.get("id", ""))
+        told = result["response"]
+        words = told.get("output") or told.get("result") or told.get("error") or ""
+        return Item("result", words, result.get("id", ""))
     if "inlineData" in part:
         data = part["inlineData"]["data"].translate(str.maketrans("-_", "+/"))
         return Item("image", data)
-    return Item("text" if role == "model" else "user", part["text"])
+    return Item("text" if role == "model" else "user", part.get("text", ""))
 
 
 class _Handler(Handler):
     def respond(self, body: dict[str, Any]) -> None:
-        asked = asked_of(body, body["contents"][:1])
+        asked = asked_of(body, body["contents"][:1], has_tools=False)
         if asked is not None:
             self.server.asked.append(asked)
         blocks = [say("Fine.")] if asked is None else self._answer(asked)

@@ -36,8 +36,7 @@ class ScriptedOpenAI(ScriptedAnthropic):
         return f"{super().url}/v1"
 
     def conversation(self, body: dict[str, Any]) -> list[Item]:
-        told = body["messages"] if "messages" in body else body["input"]
-        return [item for message in told for item in _items(message)]
+        return [item for message in _told(body) for item in _items(message)]
 
 
 @contextmanager
@@ -46,6 +45,12 @@ def scripted_openai(scripts: Scripts = SCRIPTS) -> Iterator[ScriptedOpenAI]:
         Thread(target=endpoint.serve_forever, daemon=True).start()
         yield endpoint
         endpoint.shutdown()
+
+
+def _told(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages or input items of a request, without the instructions."""
+    told = body["messages"] if "messages" in body else body["input"]
+    return [each for each in told if each.get("role") != "system"]
 
 
 def _items(message: dict[str, Any]) -> Iterator[Item]:
@@ -79,8 +84,7 @@ def _said(message: dict[str, Any]) -> Iterator[Item]:
 
 class _Handler(Handler):
     def respond(self, body: dict[str, Any]) -> None:
-        told = body["messages"] if "messages" in body else body["input"]
-        asked = asked_of(body, told[:1], has_tools=False)
+        asked = asked_of(body, _told(body)[:1], has_tools=False)
         if asked is not None:
             self.server.asked.append(asked)
         blocks = [say("Fine.")] if asked is None else self._answer(asked)

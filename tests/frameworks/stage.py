@@ -71,10 +71,11 @@ class Stage:
         self._open = ExitStack()
         self.start()
 
-    def start(self) -> None:
+    def start(self, **env: str) -> None:
+        """Start the server, with these variables."""
         flags = ("--agents", self._agents, "--lease", "1")
         self.server: LiveServer = self._open.enter_context(
-            live_server(self.data, *flags, patience=30 * LIMIT)
+            live_server(self.data, *flags, patience=30 * LIMIT, **env)
         )
         connected = httpx.Client(base_url=self.server.url, timeout=LIMIT, trust_env=False)
         self.client = self._open.enter_context(connected)
@@ -129,9 +130,10 @@ class Chat:
 
     @property
     def streamed(self) -> str:
-        """The text of the active run so far."""
-        parts = [event for event in self.events(self._run) if event["type"] == "text_delta"]
-        return "".join(event["delta"] for event in parts)
+        """What the model has said in the active run so far, be it an answer or a thought."""
+        fields = {"text": "content", "text_delta": "delta", "thinking_delta": "delta"}
+        events = self.events(self._run)
+        return "".join(each.get(fields.get(each["type"], "")) or "" for each in events)
 
     def begin(self, text: str) -> str:
         """Send a message and leave: the run, which goes on."""
@@ -157,6 +159,14 @@ class Chat:
         named = {"messageId": messages[-1]["id"]} if messages[-1]["role"] == "assistant" else {}
         kept = messages[:-1] if named else messages
         return self._post(messages=kept, trigger="regenerate-message", **named)
+
+    def choose(self, message: int, version: int) -> None:
+        """Choose a version of a message, by its place in the chat."""
+        path, named = f"/api/chats/{self.name}", self.messages[message]["id"]
+        forks = self._client.get(f"{path}/branches").raise_for_status().json()["forks"]
+        (fork,) = [each for each in forks if each["messageId"] == named]
+        wanted = {"runId": fork["versions"][version]["runId"]}
+        self._client.post(f"{path}/branch", json=wanted).raise_for_status()
 
     def decide(self, *approvals: bool, reason: str | None = None) -> Reply:
         """Answer all pending approvals in one request, in their order."""

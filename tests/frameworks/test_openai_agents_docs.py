@@ -26,6 +26,7 @@ SCRIPTS: Scripts = {
     "talk": [[say("One.")], [say("Two.")]],
     "weather": [[call("c1", "get_weather", city="Lisbon")], [say("It is warm.")], [say("Yes.")]],
     "files": [[call("c1", "list_files")], [call("c2", "delete_file", path="a.txt")], END],
+    "plan": [[call("c1", "write_todos", todos=[{"content": "Go", "status": "pending"}])], END],
     "form": [[call("c1", "fill_form", who="Ann")], END],
     "boss": [[call("c1", "clean", input="[[inner boss]] Clean.")], END],
     "inner": [[call("c2", "delete_file", path="a.txt")], [say("It is clean.")]],
@@ -115,6 +116,14 @@ def test_an_agent_as_a_tool_asks_for_an_approval(stage: Stage, provider: Scripte
     assert names == ["clean", "transfer_to_writer"]
 
 
+def test_plan(stage: Stage) -> None:
+    chat = stage.chat("planner", "planner")
+    reply = chat.send("[[plan planner]] Go.")
+    (plan,) = [event for event in chat.events(reply.run) if event["type"] == "todo_create"]
+    assert plan["items"] == [{"content": "Go"}]
+    assert chat.text == "That is all."
+
+
 def test_tools_of_the_page_after_a_kill(stage: Stage, provider: ScriptedOpenAI) -> None:
     chat = stage.chat("form", "weather")
     asked = {"id": "m1", "role": "user", "content": "[[form form]] Go."}
@@ -157,5 +166,5 @@ def test_an_agent_in_an_app(frameworks: Path, provider: ScriptedOpenAI, tmp_path
 
 
 def test_all_code_of_the_page_is_tested() -> None:
-    assert AGENTS == ["weather", "loop", "session", "files", "boss"]
+    assert AGENTS == ["weather", "loop", "session", "files", "boss", "planner"]
     assert len(BLOCKS) == len(AGENTS) + 1

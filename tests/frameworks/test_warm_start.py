@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from frameworks.adapters.adk import ADK
 from frameworks.adapters.claude import CLAUDE
 from frameworks.adapters.langchain import DEEPAGENTS
 from frameworks.matrix import Adapter, Case, said, user
@@ -20,7 +21,7 @@ def _is_gone(folder: Path) -> bool:
     return not folder.exists()
 
 
-@pytest.fixture(params=[DEEPAGENTS, CLAUDE], ids=lambda adapter: adapter.folder)
+@pytest.fixture(params=[DEEPAGENTS, CLAUDE, ADK], ids=lambda adapter: adapter.folder)
 def case(request: pytest.FixtureRequest, frameworks: Path, tmp_path: Path) -> Iterator[Case]:
     adapter: Adapter = replace(request.param, warm=1)
     with adapter.provider(adapter.scripts()) as provider:

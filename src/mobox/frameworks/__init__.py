@@ -5,9 +5,20 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mobox.frameworks import anthropic, claude, gemini, langchain, openai, openai_agents
+    from mobox.frameworks import (
+        adk,
+        anthropic,
+        claude,
+        gemini,
+        langchain,
+        openai,
+        openai_agents,
+        smolagents,
+    )
 
-__all__ = ["anthropic", "claude", "gemini", "langchain", "openai", "openai_agents"]
+__all__ = [
+    "adk", "anthropic", "claude", "gemini", "langchain", "openai", "openai_agents", "smolagents",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> ModuleType:

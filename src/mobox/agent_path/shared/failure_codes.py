@@ -48,8 +48,11 @@ CODES = {
     "not_understood": Code("The agent's output could not be read."),
     "memory_limit": Code("The agent needed more memory than it may use."),
     "disk_limit": Code("The agent needed more disk space than it may use."),
+    "process_limit": Code("The agent started more processes than it may."),
     "output_limit": Code("The agent wrote more than it may."),
     "idle_timeout": Code("The agent was silent for too long."),
+    "not_installed": Code("The packages that the agent needs are not installed."),
+    "sandbox_unavailable": Code("The sandbox of the agent is not available."),
     "agent_start": Code("The agent could not be started."),
     # The server.
     "not_executed": Code("No worker executed the run in time."),

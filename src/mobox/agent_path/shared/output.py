@@ -32,6 +32,7 @@ __all__ = [
     "is_run_by_mobox",
     "plain",
     "told_to",
+    "where_lines_go",
     "write_exit",
     "write_line",
 ]
@@ -145,11 +146,16 @@ def told_to(take: Callable[[Any], None]) -> Iterator[None]:
 
 def write_line(value: Any) -> None:
     """Write one line; raises only if the reader is gone (`BrokenPipeError`)."""
-    take = _sink.get()
-    if take is None:
-        _stream.write(encode(value))
-    else:
-        take(value)
+    where_lines_go()(value)
+
+
+def where_lines_go() -> Callable[[Any], None]:
+    """What takes the lines of this context: what `told_to` names, else stdout."""
+    return _sink.get() or _write_out
+
+
+def _write_out(value: Any) -> None:
+    _stream.write(encode(value))
 
 
 def write_exit() -> None:

@@ -17,6 +17,7 @@ Rule 3: a stop interrupts the session, so that it can be continued; while it wai
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -25,7 +26,7 @@ import uuid
 import warnings
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -201,7 +202,8 @@ class _Execution:
         """Let the program make the deferred call and go on; another version may not know how to."""
         session = deferred_session(self._sessions, journal.record)
         resumed = {"resume": session, "fork_session": False, "resume_session_at": None}
-        client = self._sdk.ClaudeSDKClient(replace(options, **resumed))
+        flags = {**_agents_flag(options), **options.extra_args}
+        client = self._sdk.ClaudeSDKClient(replace(options, extra_args=flags, **resumed))
         try:
             await client.connect()
             received = self._received(client, journal)
@@ -262,6 +264,15 @@ def _message(content: list[Block], name: str | None = None) -> dict[str, Any]:
     said = {"role": "user", "content": content_of(content)}
     named = {} if name is None else {"uuid": name}
     return {"type": "user", "message": said, "parent_tool_use_id": None, **named}
+
+
+def _agents_flag(options: Any) -> dict[str, str]:
+    """The subagents as the program's flag: it makes a deferred call before the SDK names them."""
+    agents = {
+        name: {field: value for field, value in asdict(each).items() if value is not None}
+        for name, each in (options.agents or {}).items()
+    }
+    return {"agents": json.dumps(agents)} if agents else {}
 
 
 def _shown(message: Any) -> Any:

@@ -30,7 +30,7 @@ FINAL = ("STOP", "FINISH_REASON_UNSPECIFIED")
 
 def messages(turn: Any) -> list[dict[str, Any]]:
     """The conversation as `contents` of a request."""
-    return [_native(content) for content in turn.messages(style="gemini")]
+    return [native_content(content) for content in turn.messages(style="gemini")]
 
 
 def emit(stream: Any) -> Any:
@@ -42,7 +42,7 @@ def emit(stream: Any) -> Any:
     return emit_stream(stream, _Content())
 
 
-def _native(content: dict[str, Any]) -> dict[str, Any]:
+def native_content(content: dict[str, Any]) -> dict[str, Any]:
     """A content for the SDK, which takes bytes where the API has base64."""
     return {**content, "parts": [_native_part(part) for part in content["parts"]]}
 

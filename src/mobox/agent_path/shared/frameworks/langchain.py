@@ -27,6 +27,7 @@ from ..control import Turn, read_turn
 from ..objects import emit_object
 from ..output import write_exit
 from .langchain_answers import TURN, Interrupts, resume_values
+from .langchain_lines import lines_in_stream
 from .langchain_memory import RUN, Start, find_start, messages_for, with_memory
 from .langchain_messages import messages_of
 from .loading import load
@@ -96,6 +97,7 @@ async def stream(
         told = await _input(graph, turn, start, input)
         more = {} if context is None else {"context": _value(context, turn)}
         interrupts = Interrupts(turn)
+        opened.enter_context(lines_in_stream())
         async with aclosing(_events(graph, told, _config(given, turn, start), more)) as events:
             async for event in events:
                 yield interrupts.take(event)

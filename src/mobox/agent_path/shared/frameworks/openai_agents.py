@@ -17,21 +17,17 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
-import signal
-import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, aclosing, suppress
 from importlib import import_module
 from typing import Any
 
-from ..control import Turn, read_turn
-from ..objects import emit_object
-from ..output import write_exit
+from ..control import read_turn
 from .loading import load
 from .openai_agents_memory import Memory
 from .openai_agents_page import PageTools
 from .openai_agents_pause import Pauses, resumed
+from .running import emit_all
 
 __all__ = ["messages", "run", "stream"]
 
@@ -55,25 +51,7 @@ def run(thing: Any, **options: Any) -> None:
     """Run an agent for the turn of this process; the options are those of `stream`."""
     _load()
     turn = read_turn()
-    asyncio.run(_emit(thing, turn, options))
-    write_exit()
-
-
-async def _emit(thing: Any, turn: Turn, options: dict[str, Any]) -> None:
-    work = asyncio.ensure_future(_emit_all(thing, turn, options))
-    with suppress(NotImplementedError):  # not on Windows
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, work.cancel)
-    await asyncio.wait([work])
-    if work.cancelled():
-        sys.stderr.flush()
-        os._exit(130)  # a tool in a thread would keep the process
-    work.result()
-
-
-async def _emit_all(thing: Any, turn: Turn, options: dict[str, Any]) -> None:
-    async with aclosing(stream(thing, turn, **options)) as events:
-        async for event in events:
-            emit_object(event)
+    emit_all(stream(thing, turn, **options))
 
 
 def messages(turn: Any) -> list[dict[str, Any]]:

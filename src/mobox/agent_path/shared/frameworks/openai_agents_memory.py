@@ -9,15 +9,15 @@ Rule 3: a session is what was said before a new message if its last run ended by
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from ..conversation import render
+from .state_files import folder_of, write
 
-__all__ = ["Memory", "folder_of", "write"]
+__all__ = ["FOLDER", "Memory"]
 
 FOLDER = "openai-agents"
 STYLE = "responses"
@@ -28,7 +28,7 @@ class Memory:
 
     def __init__(self, turn: Any, session: Any) -> None:
         self.session = session
-        self._turn, self._folder = turn, folder_of(turn)
+        self._turn, self._folder = turn, folder_of(turn, FOLDER)
 
     async def input(self, own: Any) -> Any:
         """The input of a run; `own` is the function that the agent's author gave for it."""
@@ -64,27 +64,6 @@ class Memory:
         if self.session is None or self._folder is None:
             return None
         return self._folder / f"session-{quote(str(self.session.session_id), safe='')}"
-
-
-def folder_of(turn: Any) -> Path | None:
-    """The folder for this module's files in the chat's state folder; none by hand."""
-    given = getattr(turn, "folder", None) or os.environ.get("MOBOX_STATE")
-    return Path(given) / FOLDER if given else None
-
-
-def write(file: Path, text: str) -> None:
-    """Write a whole file, of which a process that is killed leaves nothing or all."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = file.with_name(f"{file.name}.new")
-    with open(temporary, "w", encoding="utf-8", opener=_private) as written:
-        written.write(text)
-        written.flush()
-        os.fsync(written.fileno())
-    temporary.replace(file)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _items(history: list[dict[str, Any]], prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from .openai_agents_memory import folder_of, write
+from .openai_agents_memory import FOLDER
 from .openai_agents_page import PageTools
+from .state_files import folder_of, write
 
 __all__ = ["Pause", "Pauses", "resumed"]
 
@@ -52,7 +53,7 @@ class Pauses:
     """The pauses of one run."""
 
     def __init__(self, turn: Any) -> None:
-        self._folder, self._turn = folder_of(turn), turn
+        self._folder, self._turn = folder_of(turn, FOLDER), turn
 
     def begin(self) -> Pause | None:
         """The pause that this turn's answers continue; `None` if it starts a run."""
