@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from ssl import SSLContext
 from typing import Any, NamedTuple
 
 
@@ -91,26 +92,42 @@ class ScriptedUpstream:
         self.requests: list[Seen] = []
         self.url = ""
         self.connections = 0
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         connection = Connection(reader, writer)
-        with suppress(ConnectionError):
-            while not writer.is_closing() and await connection.read():
-                self.requests.append(connection.request)
-                await self.reply(connection)
-        writer.close()
+        try:
+            with suppress(ConnectionError):
+                while not writer.is_closing() and await connection.read():
+                    self.requests.append(connection.request)
+                    await self.reply(connection)
+        finally:
+            writer.close()
+
+    async def close(self) -> None:
+        """End the connections that are still open."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
 @asynccontextmanager
-async def scripted_upstream(reply: Reply) -> AsyncIterator[ScriptedUpstream]:
+async def scripted_upstream(
+    reply: Reply, tls: SSLContext | None = None
+) -> AsyncIterator[ScriptedUpstream]:
     upstream = ScriptedUpstream(reply)
-    server = await asyncio.start_server(upstream._serve, "127.0.0.1", 0, limit=1 << 16)
+    server = await asyncio.start_server(upstream._serve, "127.0.0.1", 0, limit=1 << 16, ssl=tls)
     upstream.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield upstream
     finally:
         server.close()
+        await upstream.close()
 
 
 # What the providers say

@@ -45,7 +45,12 @@ class ServedGateway:
         self.access = GatewayAccess(gateway, address)
 
     def grant(
-        self, *models: str, bound: bool = True, caller: Caller = CALLER, **limits: Any
+        self,
+        *models: str,
+        bound: bool = True,
+        caller: Caller = CALLER,
+        cassette: Path | None = None,
+        **limits: Any,
     ) -> Grant:
         """Access for an agent that names these models, by default all."""
         agent = Agent(
@@ -53,6 +58,7 @@ class ServedGateway:
             name="Tester",
             models=models or tuple(PROVIDERS),
             limits=Limits(**limits),
+            cassette=cassette,
         )
         grant = self.access.grant(agent)
         assert isinstance(grant, Grant)

@@ -71,6 +71,18 @@ def test_usage_in_each_providers_words(body: bytes, usage: Usage) -> None:
     assert reader.usage == usage
 
 
+@pytest.mark.parametrize("size", [1, 7, 64, 100_000])
+def test_the_input_of_a_tool_does_not_name_the_model(size: int) -> None:
+    call = b'{"functionCall": {"name": "find_car", "args": {"model": "T"}}}'
+    data = b'data: {"candidates": [{"content": {"parts": [' + call + b"]}}], "
+    data += b'"modelVersion": "gemini-2.5-pro"}\n\n'
+    reader = UsageReader("text/event-stream", has_version=True)
+    for place in range(0, len(data), size):
+        reader.feed(data[place : place + size])
+    reader.finish()
+    assert reader.model == "gemini-2.5-pro"
+
+
 def test_a_stream_without_usage_is_estimated() -> None:
     reader = UsageReader("text/event-stream")
     for frame in openai_stream(*"abcdefgh")[:8]:
@@ -152,3 +164,18 @@ async def test_another_run_has_its_own_budget(tmp_path: Path) -> None:
             headers = {"x-api-key": token_of(grant)}
             response = await client.post(MESSAGES, content=b"{}", headers=headers)
             assert response.status_code == expected
+
+
+async def test_a_missing_price_is_reported_if_costs_are_limited(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    frames = anthropic_stream("Hello", model="unheard-of")
+    cases: list[tuple[dict[str, Any], int]] = [({}, 0), ({"cost_usd": 1}, 1), ({"cost_usd": 1}, 1)]
+    async with (
+        scripted_upstream(streams(frames)) as upstream,
+        served_gateway(tmp_path, pointing_to(upstream.url)) as served,
+    ):
+        for limits, reported in cases:
+            async with served.client(token_of(served.grant(**limits))) as client:
+                assert (await client.post(MESSAGES, content=b"{}")).status_code == 200
+            assert caplog.text.count("no price for the model 'unheard-of'") == reported

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from mobox.capture.catalog import Agent, Catalog, load_agent
-from mobox.errors import InvalidAgent, InvalidSetting
+from mobox.errors import InvalidAgent, InvalidScript, InvalidSetting
 from mobox.models.config import ModelsConfig, load_config, read_config
 from mobox.models.dotenv import read_dotenv
 from mobox.models.providers import PROVIDERS
+from mobox.models.windows import window_of
 from mobox.settings import Settings
 
 
@@ -29,7 +30,8 @@ def test_named_upstreams(tmp_path: Path) -> None:
         " paths: [POST /search]}\n"
         "  openai: {key: OTHER}\n"
         "budgets: {owner: {cost_usd: 2.5}}\n"
-        "prices: {llama: {input: 1, output: 2}}\n",
+        "prices: {llama: {input: 1, output: 2}}\n"
+        "windows: {llama: 131072}\n",
         T="secret",
         OTHER="own",
     )
@@ -46,6 +48,9 @@ def test_named_upstreams(tmp_path: Path) -> None:
     assert not found.is_simulated(ollama)
     assert found.budgets.owner.cost_usd == 2.5
     assert found.prices["llama"].output == 2
+    assert window_of("llama-4", found.windows) == 131_072
+    assert window_of("gpt-4.1-mini", found.windows) == 1_047_576
+    assert window_of("nobody-knows", found.windows) is None
 
 
 WRONG = {
@@ -61,9 +66,12 @@ WRONG = {
     "models:\n  x: {url: 'http://a', send_key: 'a b'}\n": "expected bearer or the name of a header",
     "models:\n  openai: {format: http}\n": "openai has its own format and paths",
     "budgets:\n  owner:\n    tokens: 0\n": "models.yaml:3: budgets.owner.tokens",
-    "bugdets: {}\n": "unknown field; known: models, budgets, prices",
+    "bugdets: {}\n": "unknown field; known: models, simulator, budgets, prices",
     "budgets:\n  run: {}\n": "models.yaml:2: budgets.run: unknown field; known: agent, owner",
     "models: [a]\n": "models.yaml:1: models",
+    "models:\n  a: {url: 'http://a'}\n  b: {url: 3}\n": "models.yaml:3: models.b.url: Expected",
+    "prices:\n  a: {inptu: 3}\n": "models.yaml:2: prices.a.inptu: unknown field; known: input,",
+    "simulator: {}\n": "models.yaml:1: simulator: Object missing required field `script`",
 }
 
 
@@ -72,6 +80,17 @@ def test_a_mistake_is_named(tmp_path: Path, text: str) -> None:
     with pytest.raises(InvalidSetting) as raised:
         config(tmp_path, text)
     assert WRONG[text] in str(raised.value)
+
+
+def test_simulated_providers_may_have_a_script(tmp_path: Path) -> None:
+    script = tmp_path / "script.yaml"
+    script.write_text("scenarios: {a: [[{text: Hi}]]}\ndefault: a\n")
+    found = config(tmp_path, "simulator: {script: script.yaml}\n")
+    assert found.script is not None
+    assert found.script.default == "a"
+    script.write_text("scenarios:\n  a: [[{txt: Hi}]]\n")
+    with pytest.raises(InvalidScript, match=r"script.yaml:2: scenarios.a\[0\]\[0\].txt: unknown"):
+        config(tmp_path, "simulator: {script: script.yaml}\n")
 
 
 def test_the_files_beside_the_server_are_found(tmp_path: Path) -> None:

@@ -221,6 +221,13 @@ async def raw(address: str, request: bytes) -> bytes:
         "/anthropic/v1/messages;/../x",
         "http://127.0.0.1/anthropic/v1/messages",
         "http://evil.example/anthropic/v1/messages",
+        "//evil.example/anthropic/v1/messages",
+        "/anthropic/v1/messages%",
+        "/anthropic/v1/messages%0d%0ax-api-key:%20other",
+        "/anthropic/v1/messages#/v1/files",
+        "/anthropic@evil.example/v1/messages",
+        "/anthropicv1/messages",
+        "/Anthropic/v1/messages",
         "*",
     ],
 )
@@ -236,6 +243,38 @@ async def test_path_tricks_are_refused(tmp_path: Path, target: str) -> None:
         )
         status = await raw(served.address, request.encode())
         assert status.startswith((b"HTTP/1.1 400", b"HTTP/1.1 404")), status
+        assert upstream.requests == []
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    ["CONNECT 127.0.0.1:1 HTTP/1.1", "OPTIONS * HTTP/1.1", f"TRACE {MESSAGES} HTTP/1.1"],
+)
+async def test_other_methods_are_refused(tmp_path: Path, request_line: str) -> None:
+    async with (
+        scripted_upstream(by_path) as upstream,
+        served_gateway(tmp_path, pointing_to(upstream.url)) as served,
+    ):
+        token = token_of(served.grant())
+        request = f"{request_line}\r\nhost: 127.0.0.1\r\nx-api-key: {token}\r\n\r\n"
+        status = await raw(served.address, request.encode())
+        assert status.startswith((b"HTTP/1.1 400", b"HTTP/1.1 404")), status
+        assert upstream.requests == []
+
+
+async def test_a_request_of_two_lengths_is_refused(tmp_path: Path) -> None:
+    """A proxy and a server that read it differently could take one request for two."""
+    async with (
+        scripted_upstream(by_path) as upstream,
+        served_gateway(tmp_path, pointing_to(upstream.url)) as served,
+    ):
+        hidden = "POST /v1/files HTTP/1.1\r\nhost: x\r\n\r\n"
+        request = (
+            f"POST {MESSAGES} HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+            f"x-api-key: {token_of(served.grant())}\r\ncontent-length: 5\r\n"
+            f"transfer-encoding: chunked\r\n\r\n0\r\n\r\n{hidden}"
+        )
+        assert (await raw(served.address, request.encode())).startswith(b"HTTP/1.1 400")
         assert upstream.requests == []
 
 
@@ -449,7 +488,7 @@ async def test_an_unreachable_provider_is_a_502_that_may_be_tried_again(tmp_path
         response = await client.post(MESSAGES, content=BODY)
         assert response.status_code == 502
         assert response.headers["x-should-retry"] == "true"
-        assert response.json()["error"]["type"] == "api_error"
+        assert response.json()["error"]["type"] == "network_error"
 
 
 async def test_errors_of_providers_pass_and_are_logged_without_their_words(

@@ -16,7 +16,7 @@ from mobox.models.clients import connection
 from mobox.models.config import read_config
 from mobox.models.providers import PROVIDERS
 from models.scripted_upstream import Connection, anthropic_message, scripted_upstream
-from models.served_gateway import KEYS, pointing_to, served_gateway, token_of
+from models.served_gateway import CANARY, KEYS, pointing_to, served_gateway, token_of
 
 
 async def reply(connection: Connection) -> None:
@@ -165,3 +165,21 @@ def test_a_function_names_models_that_exist() -> None:
         Catalog([writer], PROVIDERS)
     with pytest.raises(InvalidAgent, match="limits"):
         mobox.agent("writer", limits={"tokens": 0})(lambda: None)
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+async def test_service_is_given_to_agents_only_with_its_key(tmp_path: Path, has_key: bool) -> None:
+    async with scripted_upstream(reply) as upstream:
+        environment = {"TAVILY_BASE_URL": upstream.url, "TAVILY_API_KEY": CANARY * has_key}
+        async with served_gateway(tmp_path, KEYS | environment) as served:
+            grant = served.grant("anthropic", "tavily")
+            assert grant.env["ANTHROPIC_BASE_URL"]
+            assert grant.env.get("TAVILY_BASE_URL") == (
+                f"{served.address}/tavily" if has_key else None
+            )
+            async with served.client(token_of(grant)) as client:
+                found = await client.post("/tavily/search", json={"query": "tea"})
+            assert found.status_code == (200 if has_key else 403)
+            assert [each.header("authorization") for each in upstream.requests] == (
+                [f"Bearer {CANARY}"] if has_key else []
+            )

@@ -7,16 +7,14 @@ import sys
 import textwrap
 from pathlib import Path
 
-import httpx
 import pytest
 
 from models.scripted_upstream import Connection, anthropic_stream, scripted_upstream, streams
 from models.served_gateway import CANARY
-from server.live_server import LIMIT, LiveServer, Reader, http_client, live_server
+from server.live_server import LIMIT, Reader, http_client, live_server
 from support.waiting import until
 
 AGENT = """
-    import json, os, sys
     import anthropic
     from shared.emitter import emit_done, emit_text, read_turn
 
@@ -26,15 +24,8 @@ AGENT = """
     with client.messages.stream(model="claude-sonnet-4-5", max_tokens=9, messages=asked) as stream:
         for text in stream.text_stream:
             emit_text(text)
-    print(json.dumps(dict(os.environ)), file=sys.stderr)
-    with open(os.path.join(os.environ["MOBOX_STATE"], "environ.json"), "w") as file:
-        json.dump(dict(os.environ), file)
     emit_done()
 """
-PATHS = (
-    "/api/chats", "/api/chats/c", "/api/chats/c/messages", "/api/agents", "/healthz", "/metrics",
-    "/api/runs/{run}/events", "/api/runs/{run}/inspect", "/api/runs/{run}/stderr",
-)  # fmt: skip
 
 
 def agent_in(folder: Path, python: Path, more: str = "") -> Path:
@@ -50,38 +41,21 @@ def kept(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
 
 
-async def everything(server: LiveServer, client: httpx.AsyncClient, run: str) -> str:
-    found = [await client.get(path.format(run=run)) for path in PATHS]
-    return "\n".join(f"{each.headers} {each.text}" for each in found) + server.warnings
-
-
 @pytest.mark.time_limit(3 * LIMIT)
 async def test_an_agent_without_a_key_uses_the_servers(frameworks: Path, tmp_path: Path) -> None:
-    data, cwd = tmp_path / "data", tmp_path / "data-cwd"
-    cwd.mkdir()
-    agents = agent_in(tmp_path, frameworks)
-    reader = Reader("c")
+    data, agents, reader = tmp_path / "data", agent_in(tmp_path, frameworks), Reader("c")
     async with scripted_upstream(streams(anthropic_stream("Hello", " you"))) as upstream:
         env = {"ANTHROPIC_API_KEY": CANARY, "ANTHROPIC_BASE_URL": upstream.url}
-        flags = ("--agents", agents, "--log-level", "debug", "--record-models")
-        with live_server(data, *flags, patience=3 * LIMIT, **env) as server:
+        with live_server(data, "--agents", agents, patience=3 * LIMIT, **env) as server:
             async with http_client(server) as client:
                 await reader.say(client, "write")
                 assert reader.text == "Hello you", server.warnings
-                said = await everything(server, client, reader.run_id)
                 listed = (await client.get("/api/agents")).json()["agents"]
-                cassette = data / "models" / f"{reader.run_id}.jsonl"
-                recorded = json.loads(cassette.read_text())
-                disk = kept(tmp_path)
-                await client.delete("/api/chats/c")
-                assert not cassette.exists(), "a cassette is deleted with its chat"
+                metrics = (await client.get("/metrics")).text
     assert [seen.header("x-api-key") for seen in upstream.requests] == [CANARY]
     assert [agent["model"] for agent in listed] == ["provider"]
-    assert recorded["request"]["messages"] == [{"role": "user", "content": "x"}]
-    assert 'mobox_model_calls_total{provider="anthropic",source="provider",outcome="200"} 1' in said
-    assert b"ANTHROPIC_BASE_URL" in disk, "the agent tells all that it knows"
-    assert CANARY.encode() not in said.encode() + disk
-    assert "mbm_" not in said, "a token is in no log and no response"
+    counted = 'mobox_model_calls_total{provider="anthropic",source="provider",outcome="200"} 1'
+    assert counted in metrics
 
 
 EARLY = """

@@ -45,17 +45,23 @@ class Accounts:
         _check("owner's day", budgets.owner, ledger.of_owner(caller.owner))
         ledger.add(caller, calls=1)
 
-    def end(self, caller: Caller, model: str, usage: Usage) -> None:
+    def end(self, given: Pass, caller: Caller, model: str, usage: Usage) -> None:
         """Count what a call has used."""
         if usage.total:
-            cost = self._cost(model, usage)
+            cost = self._cost(given, model, usage)
             self._ledger.add(caller, tokens=usage.total, cost_usd=cost)
 
-    def _cost(self, model: str, usage: Usage) -> float:
+    def close(self) -> None:
+        """Close the file of usage."""
+        self._ledger.close()
+
+    def _cost(self, given: Pass, model: str, usage: Usage) -> float:
         price = price_of(model, self._config.prices)
         if price is not None:
             return price.cost(usage)
-        if model not in self._unpriced and len(self._unpriced) < _MOST_NAMES:
+        budgets = (given.agent.limits, self._config.budgets.agent, self._config.budgets.owner)
+        is_limited = any(budget.cost_usd is not None for budget in budgets)
+        if is_limited and model not in self._unpriced and len(self._unpriced) < _MOST_NAMES:
             self._unpriced.add(model)
             log.warning("no price for the model %r: its calls count as free", model[:100])
         return 0

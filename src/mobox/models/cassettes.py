@@ -8,6 +8,8 @@ A cassette is a file of JSON lines, one for each call, in the order in which the
      "chunks": ["data: …", "…"]}
 
 `request` is the JSON of the body, or its text. A chunk that is not text is `{"base64": "…"}`.
+`"cut": true` marks a response that the provider broke off; `started_at` and `duration_ms` are in
+milliseconds.
 
 Rule 1: no header is stored that is not on a list: those with credentials, accounts, addresses and
         request ids are not.
@@ -24,6 +26,7 @@ import difflib
 import json
 import logging
 import os
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -33,9 +36,10 @@ from msgspec import Struct, field
 from starlette.types import Message, Receive, Scope, Send
 
 from mobox.capture.model_access import Caller
-from mobox.models.refusals import INVALID, UNAVAILABLE, Refused
+from mobox.models.refusals import INVALID, UNAVAILABLE, CutOff, Refused
 from mobox.models.requests import Target
 from mobox.models.usage import decompressor
+from mobox.settings import now_ms
 
 log = logging.getLogger("mobox.models")
 
@@ -66,6 +70,10 @@ class Recorded(Struct, kw_only=True, omit_defaults=True):
     status: int
     response_headers: dict[str, str] = field(default_factory=dict)
     chunks: list[Text] = field(default_factory=list)
+    cut: bool = False
+    started_at: int = 0
+    """When it was made, in milliseconds."""
+    duration_ms: int = 0
 
 
 def _text(data: bytes) -> Text:
@@ -75,8 +83,20 @@ def _text(data: bytes) -> Text:
         return {"base64": base64.b64encode(data).decode()}
 
 
-def _bytes(text: Text) -> bytes:
+def body_of(text: Text) -> bytes:
+    """The bytes of a recorded text."""
     return text.encode() if isinstance(text, str) else base64.b64decode(text["base64"])
+
+
+def response_of(call: Recorded) -> bytes:
+    """The body of a response: SSE as it is, JSON on one line."""
+    data = b"".join(map(body_of, call.chunks))
+    if "json" not in call.response_headers.get("content-type", ""):
+        return data
+    try:
+        return json.dumps(json.loads(data)).encode()
+    except ValueError:
+        return data
 
 
 def _body(data: bytes) -> Any:
@@ -102,12 +122,9 @@ class CassetteFolder:
         self._folder = folder
         self._full: set[str] = set()
 
-    def begin(
-        self, caller: Caller, target: Target, scope: Scope, receive: Receive, send: Send
-    ) -> tuple[Receive, Send]:
-        """The same channels, of which a copy is written down when the response is complete."""
-        call = _RecordedCall(target, scope, lambda made: self._append(caller.run_id, made))
-        return call.receiving(receive), call.sending(send)
+    def begin(self, caller: Caller, target: Target, scope: Scope) -> RecordedCall:
+        """A call, which is written down when its response is complete, or cut off."""
+        return RecordedCall(target, scope, lambda made: self._append(caller.run_id, made))
 
     def _append(self, run_id: str, call: Recorded | None) -> None:
         if call is None:
@@ -130,8 +147,8 @@ class CassetteFolder:
             log.warning("run %s: cannot store its cassette: %s", run_id, error)
 
 
-class _RecordedCall:
-    """Keeps what passes by."""
+class RecordedCall:
+    """Keeps a copy of what passes by."""
 
     def __init__(
         self, target: Target, scope: Scope, done: Callable[[Recorded | None], None]
@@ -143,8 +160,12 @@ class _RecordedCall:
         self._chunks: list[bytes] = []
         self._size = 0
         self._start: Message | None = None
+        self._started_at = now_ms()
+        self._began = time.monotonic()
 
     def receiving(self, receive: Receive) -> Receive:
+        """The same channel."""
+
         async def received() -> Message:
             message = await receive()
             self._keep(self._request, message.get("body", b""))
@@ -153,6 +174,8 @@ class _RecordedCall:
         return received
 
     def sending(self, send: Send) -> Send:
+        """The same channel."""
+
         async def sent(message: Message) -> None:
             await send(message)
             if message["type"] == "http.response.start":
@@ -160,16 +183,24 @@ class _RecordedCall:
                 return
             self._keep(self._chunks, message.get("body", b""))
             if not message.get("more_body", False):
-                self._done(self._made() if self._size <= MOST_OF_CALL else None)
+                self._write_down()
 
         return sent
+
+    def cut(self) -> None:
+        """The response ends here, though it is not complete."""
+        if self._start is not None:
+            self._write_down(cut=True)
+
+    def _write_down(self, *, cut: bool = False) -> None:
+        self._done(self._made(cut) if self._size <= MOST_OF_CALL else None)
 
     def _keep(self, kept: list[bytes], data: bytes) -> None:
         self._size += len(data)
         if data and self._size <= MOST_OF_CALL:
             kept.append(data)
 
-    def _made(self) -> Recorded:
+    def _made(self, cut: bool) -> Recorded:
         assert self._start is not None
         headers = self._start["headers"]
         inflate = decompressor(dict(headers).get(b"content-encoding", b"").decode("latin-1"))
@@ -184,6 +215,9 @@ class _RecordedCall:
             status=self._start["status"],
             response_headers=_listed(headers, _RESPONSE_HEADERS),
             chunks=[_text(each) for each in chunks],
+            cut=cut,
+            started_at=self._started_at,
+            duration_ms=round(1000 * (time.monotonic() - self._began)),
         )
 
 
@@ -204,8 +238,10 @@ class Player:
         headers = [(k.encode(), v.encode()) for k, v in call.response_headers.items()]
         await send({"type": "http.response.start", "status": call.status, "headers": headers})
         for chunk in call.chunks:
-            message = {"type": "http.response.body", "body": _bytes(chunk), "more_body": True}
+            message = {"type": "http.response.body", "body": body_of(chunk), "more_body": True}
             await send(message)
+        if call.cut:
+            raise CutOff("as recorded")
         await send({"type": "http.response.body", "body": b""})
 
     def _find(self, target: Target, method: str, body: Any) -> Recorded:

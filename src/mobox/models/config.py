@@ -13,18 +13,24 @@ import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
-from mobox.capture.catalog import NAME, Page
-from mobox.errors import InvalidAgent, InvalidSetting
+from mobox.capture.catalog import NAME, Agent
+from mobox.capture.model_access import ModelSource
+from mobox.capture.yaml_file import YamlFile
+from mobox.errors import InvalidSetting, MoboxError
 from mobox.models.dotenv import read_dotenv
 from mobox.models.prices import PRICES, Price
 from mobox.models.providers import BEARER, OPENAI_RULES, PROVIDERS, Provider, named
+from mobox.models.windows import WINDOWS
 from mobox.settings import Settings
+
+if TYPE_CHECKING:
+    from mobox.models.simulator import Script
 
 FILE: Final = "models.yaml"
 DOTENV: Final = ".env"
@@ -59,12 +65,18 @@ class _Upstream(Struct, kw_only=True, forbid_unknown_fields=True):
     paths: list[str] | None = None
 
 
+class _Simulator(Struct, kw_only=True, forbid_unknown_fields=True):
+    script: str
+
+
 class _File(Struct, kw_only=True, forbid_unknown_fields=True):
     """The fields of models.yaml."""
 
     models: dict[str, _Upstream] = field(default_factory=dict)
+    simulator: _Simulator | None = None
     budgets: Budgets = Budgets()
     prices: dict[str, Price] = field(default_factory=dict)
+    windows: dict[str, Annotated[int, Meta(gt=0)]] = field(default_factory=dict)
 
 
 class ModelsConfig:
@@ -76,10 +88,16 @@ class ModelsConfig:
         environment: Mapping[str, str] = os.environ,
         budgets: Budgets = Budgets(),  # noqa: B008
         prices: Mapping[str, Price] = PRICES,
+        script: Script | None = None,
+        windows: Mapping[str, int] = WINDOWS,
     ) -> None:
         self.providers = dict(providers)
         self.budgets = budgets
         self.prices = prices
+        self.windows = windows
+        """How many tokens fit into a model's context, by the beginning of its name."""
+        self.script = script
+        """What simulated providers answer; without it, the default model does."""
         self._environment = environment
 
     def key_of(self, provider: Provider) -> str | None:
@@ -92,13 +110,25 @@ class ModelsConfig:
         own = self._environment.get(provider.url_variable) if provider.url_variable else None
         return (own or provider.url).rstrip("/")
 
+    def source(self, name: str, agent: Agent) -> ModelSource:
+        """Where an agent's responses of the provider `name` come from."""
+        if agent.cassette is not None:
+            return "recorded"
+        provider = self.providers[name]
+        is_simulated = self.is_simulated(provider) and not provider.is_own(agent.env)
+        return "simulated" if is_simulated else "provider"
+
+    def is_missing(self, provider: Provider) -> bool:
+        """Whether it is a service other than a model, and its key is not there."""
+        return provider.shape == "http" and bool(provider.keys) and self.key_of(provider) is None
+
     def is_simulated(self, provider: Provider) -> bool:
         """Whether it has no key, and the simulator responds instead."""
         return provider.can_simulate and bool(provider.keys) and self.key_of(provider) is None
 
 
 def load_config(settings: Settings, environment: Mapping[str, str] = os.environ) -> ModelsConfig:
-    """The configuration of a server; raises `InvalidSetting`, and `InvalidAgent` with a line."""
+    """The configuration of a server; raises `InvalidSetting` or `InvalidScript`."""
     beside = settings.beside
     if beside is not None:
         environment = ChainMap(dict(environment), read_dotenv(beside / DOTENV))
@@ -113,30 +143,44 @@ def load_config(settings: Settings, environment: Mapping[str, str] = os.environ)
 
 
 def read_config(file: Path, environment: Mapping[str, str]) -> ModelsConfig:
-    """The configuration in a file; raises `InvalidSetting` with the line and the field."""
-    page = Page(file, _File)
-    try:
-        config = page.read()
-        upstreams = dict(_providers(page, config))
-    except InvalidAgent as problem:
-        where = f"{problem.file}:{problem.line}"
-        raise InvalidSetting("models", where, f"{problem.field}: {problem.problem}") from None
-    prices = {**PRICES, **config.prices}
-    return ModelsConfig({**PROVIDERS, **upstreams}, environment, config.budgets, prices)
+    """The configuration in a file; an error names the line and the field."""
+    page = YamlFile(file, _File, _invalid)
+    config = page.read()
+    return ModelsConfig(
+        {**PROVIDERS, **dict(_providers(page, config))},
+        environment,
+        config.budgets,
+        {**PRICES, **config.prices},
+        _script(file.parent, config.simulator),
+        {**WINDOWS, **config.windows},
+    )
 
 
-def _providers(page: Page[_File], config: _File) -> Iterator[tuple[str, Provider]]:
+def _script(folder: Path, given: _Simulator | None) -> Script | None:
+    if given is None:
+        return None
+    from mobox.models.simulator import load_script  # else not needed before the first call
+
+    return load_script(folder / given.script)
+
+
+def _invalid(file: Path, line: int, field: str, problem: str) -> MoboxError:
+    at = f"{field}: " if field else ""
+    return InvalidSetting("models", f"{file}:{line}", f"{at}{problem}")
+
+
+def _providers(page: YamlFile[_File], config: _File) -> Iterator[tuple[str, Provider]]:
     for name, upstream in config.models.items():
         at = f"models.{name}"
         provider = PROVIDERS.get(name)
-        if provider is None:
+        if provider is None or provider.shape == "http" == upstream.format:
             provider = _named(page, at, name, upstream)
         elif upstream.format is not None or upstream.paths is not None:
             raise page.wrong(at, f"{name} has its own format and paths: set url and key only")
         yield name, _with_key(page, at, provider, upstream)
 
 
-def _named(page: Page[_File], at: str, name: str, upstream: _Upstream) -> Provider:
+def _named(page: YamlFile[_File], at: str, name: str, upstream: _Upstream) -> Provider:
     if not _UPSTREAM.fullmatch(name):
         raise page.wrong(at, f"cannot be called {name!r} (expected {_UPSTREAM.pattern})")
     if upstream.url is None:
@@ -155,7 +199,7 @@ def _named(page: Page[_File], at: str, name: str, upstream: _Upstream) -> Provid
     return named(name, upstream.url, "http", tuple(upstream.paths))
 
 
-def _with_key(page: Page[_File], at: str, provider: Provider, upstream: _Upstream) -> Provider:
+def _with_key(page: YamlFile[_File], at: str, provider: Provider, upstream: _Upstream) -> Provider:
     if upstream.url is not None:
         _check_url(page, f"{at}.url", upstream.url)
         provider = replace(provider, url=upstream.url, url_variable="")
@@ -170,7 +214,7 @@ def _with_key(page: Page[_File], at: str, provider: Provider, upstream: _Upstrea
     return provider
 
 
-def _check_url(page: Page[_File], at: str, url: str) -> None:
+def _check_url(page: YamlFile[_File], at: str, url: str) -> None:
     try:
         parts = urlsplit(url)
         is_url = parts.scheme in ("http", "https") and bool(parts.hostname)

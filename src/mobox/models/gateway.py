@@ -13,8 +13,7 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from importlib import import_module
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from msgspec import Struct
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,7 +24,7 @@ from mobox.models.cassettes import CassetteFolder, Player
 from mobox.models.config import ModelsConfig
 from mobox.models.ledger import Ledger
 from mobox.models.providers import Provider, Shape
-from mobox.models.refusals import NOT_SERVED, UNAVAILABLE, Refused, refusal
+from mobox.models.refusals import NOT_SERVED, UNAVAILABLE, CutOff, Refused, refusal
 from mobox.models.requests import (
     Target,
     allowed_pass,
@@ -43,7 +42,6 @@ HELLO: Final = re.compile(rb"(/anthropic)?/api/hello")
 """Where the Claude CLI checks, without a token, that its provider can be reached."""
 _FREE: Final = re.compile(r".*(count_tokens|countTokens|input_tokens|moderations)")
 """Requests that use no tokens."""
-SIMULATOR: Final = "mobox.models.simulator"
 
 
 class CallReport(Struct, frozen=True, kw_only=True):
@@ -79,9 +77,7 @@ class Gateway:
 
     def source(self, provider: Provider, given: Pass) -> ModelSource:
         """Where the responses of a provider come from."""
-        if given.agent.cassette is not None:
-            return "recorded"
-        return "simulated" if self.config.is_simulated(provider) else "provider"
+        return self.config.source(provider.name, given.agent)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http"
@@ -105,8 +101,6 @@ class Gateway:
 
     async def _carry_out(self, call: _Call, scope: Scope, receive: Receive) -> None:
         """Respond to a call, and count it."""
-        from mobox.models.upstream import CutOff  # it imports an HTTP client
-
         try:
             _check_path(call.target, scope["method"])
             self._accounts.begin(call.given, call.caller)
@@ -125,16 +119,48 @@ class Gateway:
             self._finish(call, scope)
 
     async def _respond(self, call: _Call, scope: Scope, receive: Receive) -> None:
-        target, send = call.target, cast(Send, call.send)
-        if self._recording is not None and call.source != "recorded":
-            receive, send = self._recording.begin(call.caller, target, scope, receive, send)
+        if self._recording is None or call.source == "recorded":
+            await self._ask(call, scope, receive, call.send)
+            return
+        recorded = self._recording.begin(call.caller, call.target, scope)
+        try:
+            await self._ask(call, scope, recorded.receiving(receive), recorded.sending(call.send))
+        except CutOff:
+            recorded.cut()
+            raise
+
+    async def _ask(self, call: _Call, scope: Scope, receive: Receive, send: Send) -> None:
         if call.source == "provider":
-            await self._ask_provider(target, scope, receive, send)
-            return
-        if call.source == "recorded":
-            await _player(call.given).respond(target, scope["method"], receive, send)
-            return
-        app = self._simulated()
+            await self._ask_provider(call.target, scope, receive, send)
+        elif call.source == "recorded":
+            await _player(call.given).respond(call.target, scope["method"], receive, send)
+        else:
+            await self._ask_simulator(call, scope, receive, send)
+
+    async def _ask_provider(
+        self, target: Target, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        key = self.config.key_of(target.provider)
+        if key is None and target.provider.keys:
+            names = " or ".join(target.provider.keys)
+            raise Refused(UNAVAILABLE, f"the server has no key for this model: set {names}")
+        if self._upstreams is None:
+            from mobox.models.upstream import Upstreams  # it imports an HTTP client
+
+            self._upstreams = Upstreams()
+        address = self.config.url_of(target.provider)
+        target = target._replace(address=address, key=key)
+        await self._upstreams.pass_on(target, scope, receive, send)
+
+    async def _ask_simulator(self, call: _Call, scope: Scope, receive: Receive, send: Send) -> None:
+        target, has_left = call.target, False
+
+        async def received() -> Message:
+            nonlocal has_left
+            message = await receive()
+            has_left = message["type"] == "http.disconnect"
+            return message
+
         path = target.provider.prefix + target.path
         inner = {
             **scope,
@@ -145,35 +171,20 @@ class Gateway:
             "headers": [*request_headers(scope["headers"]), (b"host", b"127.0.0.1")],
             "mobox.provider": target.provider.name,
         }
-        await app(inner, receive, send)
-
-    async def _ask_provider(
-        self, target: Target, scope: Scope, receive: Receive, send: Send
-    ) -> None:
-        key = self.config.key_of(target.provider)
-        if key is None and target.provider.keys:
-            names = " or ".join(target.provider.keys)
-            raise Refused(UNAVAILABLE, f"the server has no key for this model: set {names}")
-        if self._upstreams is None:
-            from mobox.models.upstream import Upstreams
-
-            self._upstreams = Upstreams()
-        address = self.config.url_of(target.provider)
-        target = target._replace(address=address, key=key)
-        await self._upstreams.pass_on(target, scope, receive, send)
+        await self._simulated()(inner, received, send)
+        if not call.is_complete and not has_left:
+            raise CutOff("by its script")
 
     def _simulated(self) -> ASGIApp:
         if self._simulator is None:
-            try:
-                self._simulator = import_module(SIMULATOR).simulator()
-            except ModuleNotFoundError:
-                problem = "the server has no key for this provider, and no simulator"
-                raise Refused(UNAVAILABLE, problem) from None
+            from mobox.models.simulator import simulator
+
+            self._simulator = simulator(self.config.script)
         return self._simulator
 
     def _finish(self, call: _Call, scope: Scope) -> None:
         usage = call.used(scope)
-        self._accounts.end(call.caller, call.model, usage)
+        self._accounts.end(call.given, call.caller, call.model, usage)
         report = call.report(usage)
         if self._on_call is not None:
             self._on_call(report)
@@ -188,9 +199,10 @@ class Gateway:
             )
 
     async def close(self) -> None:
-        """End the connections to providers."""
+        """End the connections to providers, and close the file of usage."""
         if self._upstreams is not None:
             await self._upstreams.close()
+        self._accounts.close()
 
 
 class _Call:
@@ -203,6 +215,7 @@ class _Call:
         self.status = 0
         self.failure = ""
         self.is_cut = False
+        self.is_complete = False
         self._send = send
         self._reader: UsageReader | None = None
         self._began = time.monotonic()
@@ -210,17 +223,21 @@ class _Call:
     async def send(self, message: Message) -> None:
         """Pass a part of the response on; only then read it."""
         await self._send(message)
-        if self._reader is not None:
-            if data := message.get("body"):
-                self._reader.feed(data)
-        elif message["type"] == "http.response.start":
-            self.status = message["status"]
-            headers = dict(message["headers"])
-            kind, encoding = (
-                headers.get(name, b"").decode("latin-1").lower()
-                for name in (b"content-type", b"content-encoding")
-            )
-            self._reader = UsageReader(kind, encoding)
+        if self._reader is None:
+            self._start(message)
+        else:
+            self._reader.feed(message.get("body", b""))
+            self.is_complete = not message.get("more_body", False)
+
+    def _start(self, message: Message) -> None:
+        self.status = message["status"]
+        headers = dict(message["headers"])
+        kind, encoding = (
+            headers.get(name, b"").decode("latin-1").lower()
+            for name in (b"content-type", b"content-encoding")
+        )
+        is_gemini = self.target.provider.shape == "gemini"
+        self._reader = UsageReader(kind, encoding, has_version=is_gemini)
 
     @property
     def model(self) -> str:
@@ -239,7 +256,7 @@ class _Call:
 
     def report(self, usage: Usage) -> CallReport:
         """What is known of it at its end."""
-        outcome = "cut" if self.is_cut else str(self.status) if self.status else "left"
+        outcome = "cut" if self.is_cut else str(self.status) if self.is_complete else "left"
         return CallReport(
             provider=self.target.provider.name,
             agent=self.caller.agent,

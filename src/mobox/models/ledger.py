@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -65,6 +65,8 @@ class Ledger:
         self._folder = folder
         self._today = today
         self._day: date | None = None
+        self._number: int | None = None
+        """The open file of the day: opening it for each call would take longer than all else."""
         self._place = 0
         self._runs: dict[str, Totals] = {}
         self._earlier_runs: dict[str, Totals] = {}
@@ -74,16 +76,9 @@ class Ledger:
     def add(self, caller: Caller, calls: int = 0, tokens: int = 0, cost_usd: float = 0) -> None:
         """Count a call, or what it has used."""
         line = Line(caller.run_id, caller.agent, caller.owner, calls, tokens, cost_usd)
-        data = msgspec.json.encode(line) + b"\n"
-        self.refresh()
+        self._begin_day()
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-            number = os.open(self._file(self._today()), flags, 0o600)
-            try:
-                os.write(number, data)
-            finally:
-                os.close(number)
+            os.write(self._opened(os.O_CREAT), msgspec.json.encode(line) + b"\n")
         except OSError as error:
             log.warning("cannot store the usage of models, budgets may be exceeded: %s", error)
             self._count(line)
@@ -111,23 +106,52 @@ class Ledger:
 
     def refresh(self) -> None:
         """Read what was added since, here and by other processes."""
-        today = self._today()
-        if today != self._day:
-            self._begin(today)
-        lines, self._place = _lines(self._file(today), self._place)
-        for line in lines:
-            self._count(line)
+        self._begin_day()
+        try:
+            number = self._opened()
+            about = os.fstat(number)
+            if about.st_nlink == 0:  # deleted by a person: the next one begins empty
+                self.close()
+                self._place = 0
+            elif about.st_size > self._place:
+                data = os.pread(number, about.st_size - self._place, self._place)
+                self._place += data.rfind(b"\n") + 1
+                for line in _lines(data):
+                    self._count(line)
+        except OSError:
+            pass  # nothing was added yet
 
-    def _begin(self, today: date) -> None:
-        """Start a day. Runs of yesterday may still be running."""
+    def _begin_day(self) -> None:
+        """Start a new day, if it is one. Runs of yesterday may still be running."""
+        today = self._today()
+        if today == self._day:
+            return
+        self.close()
         yesterday = today - timedelta(days=1)
         self._earlier_runs, self._runs = {}, {}
-        for line in _lines(self._file(yesterday), 0)[0]:
-            self._earlier_runs.setdefault(line.run, Totals()).add(line)
+        with suppress(OSError):
+            for line in _lines(self._file(yesterday).read_bytes()):
+                self._earlier_runs.setdefault(line.run, Totals()).add(line)
         self._agents.clear()
         self._owners.clear()
         self._day, self._place = today, 0
         self._delete_before(yesterday)
+
+    def _opened(self, flags: int = 0) -> int:
+        """The file of the day; raises `OSError`."""
+        if self._number is None:
+            assert self._day is not None
+            if flags & os.O_CREAT:
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            flags |= os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
+            self._number = os.open(self._file(self._day), flags, 0o600)
+        return self._number
+
+    def close(self) -> None:
+        """Close the file; it is opened again when it is needed."""
+        if self._number is not None:
+            os.close(self._number)
+        self._number = None
 
     def _count(self, line: Line) -> None:
         self._runs.setdefault(line.run, Totals()).add(line)
@@ -145,20 +169,8 @@ class Ledger:
                     file.unlink(missing_ok=True)
 
 
-def _lines(file: Path, place: int) -> tuple[list[Line], int]:
-    """The complete entries from a place of the file on, and the place behind them."""
-    try:
-        with file.open("rb") as opened:
-            opened.seek(place)
-            data = opened.read()
-    except OSError:
-        return [], place
-    end = data.rfind(b"\n") + 1
-    return [line for line in map(_line, data[:end].splitlines()) if line], place + end
-
-
-def _line(data: bytes) -> Line | None:
-    try:
-        return _DECODER.decode(data)
-    except msgspec.DecodeError:  # a full disk cuts lines
-        return None
+def _lines(data: bytes) -> Iterator[Line]:
+    """The complete entries."""
+    for line in data[: data.rfind(b"\n") + 1].splitlines():
+        with suppress(msgspec.DecodeError):  # a full disk cuts lines
+            yield _DECODER.decode(line)

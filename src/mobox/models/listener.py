@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from collections.abc import Callable
 from typing import Any, Final
 
 import uvicorn
@@ -17,7 +18,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from mobox.models.requests import TARGET
+from mobox.models.requests import ONLY, TARGET
 
 KEEP_ALIVE: Final = 300
 """Seconds that an idle connection of an agent is kept."""
@@ -38,6 +39,28 @@ class _Protocol(HttpToolsProtocol):
         super().on_headers_complete()
 
 
+class ServedSocket:
+    """The socket of a sandbox, served from a task until it is closed."""
+
+    def __init__(self, listening: socket.socket, protocol: Callable[[], asyncio.Protocol]) -> None:
+        self._socket = listening
+        self._server: asyncio.Server | None = None
+        self._task = asyncio.get_running_loop().create_task(self._open(protocol))
+
+    async def _open(self, protocol: Callable[[], asyncio.Protocol]) -> None:
+        self._socket.setblocking(False)
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(protocol, sock=self._socket)
+
+    def close(self) -> None:
+        """Accept no more; the connections end with the sandbox."""
+        self._task.cancel()
+        if self._server is not None:
+            self._server.close()
+        else:
+            self._socket.close()
+
+
 class Listener:
     """The sockets on which an app is served. Created in an event loop; `close` ends all."""
 
@@ -49,6 +72,9 @@ class Listener:
             log_config=None,
             ws="none",
             interface="asgi3",
+            proxy_headers=False,
+            server_header=False,  # the provider's own headers pass
+            date_header=False,
             timeout_keep_alive=KEEP_ALIVE,
         )
         self._config.load()
@@ -66,8 +92,13 @@ class Listener:
         loop = asyncio.get_running_loop()
         self._servers.append(await loop.create_server(self._protocol, sock=listening))
 
-    def _protocol(self) -> asyncio.Protocol:
-        return _Protocol(config=self._config, server_state=self._state, app_state={})
+    def serve(self, listening: socket.socket, only: object) -> ServedSocket:
+        """Serve on the socket of one sandbox; requests have `only` in their scope's state."""
+        return ServedSocket(listening, lambda: self._protocol(only))
+
+    def _protocol(self, only: object = None) -> asyncio.Protocol:
+        state = {} if only is None else {ONLY: only}
+        return _Protocol(config=self._config, server_state=self._state, app_state=state)
 
     async def close(self) -> None:
         """Close all sockets, and abort the connections: the agents have ended."""

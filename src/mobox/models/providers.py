@@ -4,6 +4,8 @@ Rule 1: a request passes only if its method and path are listed. What reads stor
         ids (responses, files, batches) is not: one key serves all owners.
 Rule 2: an agent that has a key or an address of its own for a provider uses those, and never the
         gateway.
+Rule 3: a service that is not a model (`http`) is given to agents only if the server has its key. So
+        an agent can name one that it also works without.
 """
 
 from __future__ import annotations
@@ -160,8 +162,20 @@ PROVIDERS: Final = {
         token_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         can_simulate=True,
     ),
+    "tavily": Provider(
+        name="tavily",
+        shape="http",
+        url="https://api.tavily.com",
+        url_variable="TAVILY_BASE_URL",
+        mount="/tavily",
+        keys=("TAVILY_API_KEY",),
+        rules=rules("POST /search", "POST /extract"),
+        own=("TAVILY_API_KEY", "TAVILY_BASE_URL"),
+        url_variables={"TAVILY_BASE_URL": ""},
+        token_variables=("TAVILY_API_KEY",),
+    ),
 }
-"""Those that need no settings."""
+"""Those that need no settings; Tavily is a web search."""
 
 
 def named(name: str, url: str, shape: Shape, allowed: tuple[str, ...]) -> Provider:

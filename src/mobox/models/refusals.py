@@ -30,7 +30,8 @@ FORBIDDEN: Final = Kind(403, "permission_error", "permission_denied", "PERMISSIO
 NOT_SERVED: Final = Kind(404, "not_found_error", "not_found", "NOT_FOUND")
 TOO_LARGE: Final = Kind(413, "request_too_large", "request_too_large", "INVALID_ARGUMENT")
 UNAVAILABLE: Final = Kind(503, "api_error", "server_error", "UNAVAILABLE")
-UNREACHABLE: Final = Kind(502, "api_error", "server_error", "UNAVAILABLE", retry=True)
+UNREACHABLE: Final = Kind(502, "network_error", "network_error", "NETWORK_ERROR", retry=True)
+"""No provider's name: none of them has responded. The run's error gets the code `network` by it."""
 
 BUDGET: Final = Kind(402, "billing_error", "insufficient_quota", "FAILED_PRECONDITION")
 _BUDGET_STATUS: Final = {"openai": 429, "gemini": 400}
@@ -43,6 +44,10 @@ class Refused(Exception):
     def __init__(self, kind: Kind, message: str) -> None:
         super().__init__(message)
         self.kind, self.message = kind, message
+
+
+class CutOff(Exception):
+    """The provider broke off in the middle of a response."""
 
 
 class Refusal(NamedTuple):

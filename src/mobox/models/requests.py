@@ -19,6 +19,8 @@ from mobox.models.refusals import FORBIDDEN, INVALID, NO_TOKEN, NOT_SERVED, Refu
 from mobox.models.tokens import Pass, Tokens
 from mobox.settings import LOOPBACK_NAMES
 
+ONLY: Final = "mobox.only"
+"""The key of a scope's state with the pass of the sandbox that the request comes from."""
 TARGET: Final = "mobox.target"
 """The key of an ASGI scope with the target as it was sent; the listener adds it."""
 
@@ -60,9 +62,9 @@ def plain_path(scope: Scope) -> bytes:
     host = _HOST.fullmatch(headers.get(b"host", b""))
     if host is None or host[1].decode().lower().strip("[]") not in LOOPBACK_NAMES:
         raise Refused(INVALID, "the Host header is not the gateway's")
-    target: bytes = scope.get(TARGET, scope["raw_path"])
     path: bytes = scope["raw_path"]
-    if not target.startswith(b"/") or not _PATH.fullmatch(path) or _TRICKS.search(path):
+    is_target = scope.get(TARGET, path).partition(b"?")[0] == path  # no host, and no fragment
+    if not is_target or not _PATH.fullmatch(path) or _TRICKS.search(path):
         raise Refused(INVALID, "the request's target is not a plain path")
     if not _QUERY.fullmatch(scope["query_string"]):
         raise Refused(INVALID, "the request's query is not valid")
@@ -84,6 +86,9 @@ def allowed_pass(scope: Scope, tokens: Tokens, provider: Provider) -> Pass:
     found = next(filter(None, map(tokens.find, _candidates(scope))), None)
     if found is None:
         raise Refused(NO_TOKEN, "the token is unknown, or its run has ended")
+    only = scope.get("state", {}).get(ONLY)
+    if only is not None and found is not only:
+        raise Refused(NO_TOKEN, "the token belongs to another sandbox")
     if found.caller is None:
         raise Refused(FORBIDDEN, "the agent has no turn yet, and may not use models before")
     if provider.name not in found.providers:

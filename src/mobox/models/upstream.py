@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final
 
@@ -19,15 +20,11 @@ import httpx2
 from starlette.types import Receive, Scope, Send
 
 from mobox.models.providers import BEARER, Provider
-from mobox.models.refusals import UNREACHABLE, Refused
+from mobox.models.refusals import UNREACHABLE, CutOff, Refused
 from mobox.models.requests import Target, request_headers, response_headers
 
 CONNECT: Final = 30
 """Seconds for a connection to a provider."""
-
-
-class CutOff(Exception):
-    """The provider broke off in the middle of a response."""
 
 
 class _ClientLeft(Exception):
@@ -44,7 +41,7 @@ class Upstreams:
         """Send the request to the provider; raises `Refused` if that cannot be reached."""
         body = _Body(receive)
         request = _request(target, scope, body)
-        work = asyncio.ensure_future(self._exchange(request, send))
+        work = asyncio.ensure_future(self._exchange(target.provider.name, request, send))
         leaving = asyncio.ensure_future(body.client_left())
         try:
             await asyncio.wait((work, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -56,14 +53,15 @@ class Upstreams:
         if not work.cancelled():
             work.result()
 
-    async def _exchange(self, request: httpx2.Request, send: Send) -> None:
+    async def _exchange(self, name: str, request: httpx2.Request, send: Send) -> None:
         try:
             response = await self._opened().send(request, stream=True)
         except _ClientLeft:
             return
         except (httpx2.TransportError, OSError) as error:
             why = type(error).__name__
-            raise Refused(UNREACHABLE, f"the provider cannot be reached ({why})") from error
+            problem = f"the provider {name!r} cannot be reached ({why})"
+            raise Refused(UNREACHABLE, problem) from error
         try:
             headers = response_headers(response.headers.raw)
             status = response.status_code
@@ -127,9 +125,8 @@ class _Body:
 
 
 def _request(target: Target, scope: Scope, body: _Body) -> httpx2.Request:
-    url = target.address + target.path
-    if target.query:
-        url += f"?{target.query.decode('ascii')}"
+    query = f"?{target.query.decode('ascii')}" if target.query else ""
+    url = _parsed(target.address + target.path + query)
     headers = request_headers(scope["headers"])
     if target.key is not None:
         name, value = _key_header(target.provider, target.key)
@@ -139,6 +136,10 @@ def _request(target: Target, scope: Scope, body: _Body) -> httpx2.Request:
         body.none()
         return httpx2.Request(scope["method"], url, headers=headers)
     return httpx2.Request(scope["method"], url, headers=headers, content=body.chunks())
+
+
+_parsed = lru_cache(256)(httpx2.URL)
+"""Most calls of an agent have the same address."""
 
 
 def _key_header(provider: Provider, key: str) -> tuple[bytes, bytes]:

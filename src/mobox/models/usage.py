@@ -21,10 +21,11 @@ BYTES_PER_TOKEN: Final = 4
 """A rough estimate, for English text and JSON."""
 
 _USAGE: Final = re.compile(rb'(?<!\\)"(?:usage|usageMetadata|usage_metadata)"\s*:\s*(?=\{)')
-_MODEL: Final = re.compile(
-    rb'(?<!\\)"(?:model|modelVersion|model_version)"\s*:\s*"([^"\\]{1,200})"'
-)
+_MODEL: Final = re.compile(rb'(?<!\\)"model"\s*:\s*"([^"\\]{1,200})"')
+_VERSION: Final = re.compile(rb'(?<!\\)"(?:modelVersion|model_version)"\s*:\s*"([^"\\]{1,200})"')
+"""Gemini's name of the model, which comes behind the content: a tool's input may have a `model`."""
 _MARK: Final = b'"usage'
+_MODEL_MARK: Final = b'"model'
 
 _INPUT: Final = (
     "input_tokens", "prompt_tokens", "promptTokenCount", "total_input_tokens", "prompt_token_count",
@@ -88,7 +89,10 @@ def _number(value: Any) -> int:
 class UsageReader:
     """Reads one response: a stream of events, or a JSON document."""
 
-    def __init__(self, content_type: str = "", content_encoding: str = "") -> None:
+    def __init__(
+        self, content_type: str = "", content_encoding: str = "", *, has_version: bool = False
+    ) -> None:
+        """With `has_version` the model's name may come behind the content, as Gemini's does."""
         self.usage = Usage()
         self.model = ""
         self.size = 0
@@ -96,6 +100,8 @@ class UsageReader:
         self._is_stream = "event-stream" in content_type or "ndjson" in content_type
         self._inflate = decompressor(content_encoding)
         self._rest = b""
+        self._has_version = has_version
+        self._wants_model = True
 
     def feed(self, data: bytes) -> None:
         """Read the next bytes; raises nothing."""
@@ -105,12 +111,12 @@ class UsageReader:
             except zlib.error:  # the client will see it, too
                 return
         self.size += len(data)
-        if not self.model:
-            self._find_model(data)
         if self._rest:
             data = self._rest + data
+        if self._wants_model and data.find(_MODEL_MARK) >= 0:
+            self._find_model(data)
         end = data.rfind(b"\n") + 1 if self._is_stream else 0
-        if data.find(_MARK, 0, end) >= 0:
+        if end and data.find(_MARK, 0, end) >= 0:
             self._find_usage(data[:end])
         self._rest = data[end:] if len(data) - end <= KEPT else data[-KEPT:]
 
@@ -121,7 +127,10 @@ class UsageReader:
         self._rest = b""
 
     def _find_model(self, data: bytes) -> None:
-        if found := _MODEL.search(data):
+        version = _VERSION.search(data) if self._has_version else None
+        found = version or (None if self.model else _MODEL.search(data))
+        if found is not None:
+            self._wants_model = self._has_version and version is None
             self.model = found[1].decode("utf-8", "replace").removeprefix("models/")
 
     def _find_usage(self, data: bytes) -> None:

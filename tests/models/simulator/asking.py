@@ -20,6 +20,8 @@ class Wire(Struct, frozen=True):
     name: str
     path: str
     framework: str
+    mount: str
+    """Where the gateway has it."""
     stream_path: str = ""
 
     def body(self, prompt: str, *, stream: bool = False) -> dict[str, Any]:
@@ -39,14 +41,14 @@ class Wire(Struct, frozen=True):
 
 
 WIRES = (
-    Wire("anthropic", "/v1/messages", "claude"),
-    Wire("chat", "/v1/chat/completions", "openai"),
-    Wire("responses", "/v1/responses", "openai"),
+    Wire("anthropic", "/v1/messages", "claude", "/anthropic"),
+    Wire("chat", "/v1/chat/completions", "openai", "/openai"),
+    Wire("responses", "/v1/responses", "openai", "/openai"),
     Wire(
-        "gemini", "/v1beta/models/m:generateContent", "gemini",
+        "gemini", "/v1beta/models/m:generateContent", "gemini", "/gemini",
         "/v1beta/models/m:streamGenerateContent?alt=sse",
     ),
-    Wire("interactions", "/v1beta/interactions", "gemini"),
+    Wire("interactions", "/v1beta/interactions", "gemini", "/gemini"),
 )  # fmt: skip
 
 

@@ -1,14 +1,14 @@
 """Run real agents with the default model; print what each did, as JSON.
 
-The tests run it with the Python of the frameworks' venv: `run_agents.py URL AGENT`. The line has
-the names of the tools called in order, the inputs of those calls, and the answer.
+The tests run it with the Python of the frameworks' venv: `run_agents.py AGENT`, with the variables
+of an agent that uses the gateway. The line has the names of the tools called in order, the inputs
+of those calls, and the answer.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 import tempfile
 import warnings
@@ -17,7 +17,7 @@ from typing import Any
 
 warnings.simplefilter("ignore")
 
-URL, AGENT = sys.argv[1:3]
+AGENT = sys.argv[1]
 PROMPT = "Please research how honey bees find flowers."
 CALLS: list[Any] = []
 
@@ -36,7 +36,7 @@ def deepagents() -> None:
     from langchain.agents.middleware import TodoListMiddleware
     from langchain_anthropic import ChatAnthropic
 
-    model = ChatAnthropic(model="claude", api_key="k", base_url=URL)
+    model = ChatAnthropic(model="claude")
     researcher = {
         "name": "research-agent",
         "description": "Researches",
@@ -65,9 +65,7 @@ def openai_agents() -> None:
     writer = Agent(name="writer", instructions="You write.", tools=[search])
     agent = Agent(name="lead", instructions="You lead.", tools=[search], handoffs=[writer])
     config = RunConfig(
-        model_provider=OpenAIProvider(
-            base_url=f"{URL}/v1", api_key="k", use_responses=AGENT == "openai-agents"
-        ),
+        model_provider=OpenAIProvider(use_responses=AGENT == "openai-agents"),
         tracing_disabled=True,
     )
 
@@ -87,7 +85,6 @@ def openai_agents() -> None:
 
 
 def adk() -> None:
-    os.environ |= {"GOOGLE_GEMINI_BASE_URL": URL, "GOOGLE_API_KEY": "k"}
     from google.adk.agents import Agent
     from google.adk.agents.run_config import RunConfig, StreamingMode
     from google.adk.runners import InMemoryRunner
@@ -131,9 +128,10 @@ def smolagents() -> None:
         CALLS.append(["internet_search", {"query": query}])
         return f"Three pages about {query}."
 
-    kind = CodeAgent if AGENT == "smolagents-code" else ToolCallingAgent
-    model = OpenAIServerModel("gpt", api_base=f"{URL}/v1", api_key="k")
-    answer = kind(tools=[internet_search], model=model, verbosity_level=0).run(PROMPT)
+    kind = ToolCallingAgent if AGENT == "smolagents" else CodeAgent
+    more = {"use_structured_outputs_internally": True} if AGENT == "smolagents-json" else {}
+    model = OpenAIServerModel("gpt")
+    answer = kind(tools=[internet_search], model=model, verbosity_level=0, **more).run(PROMPT)
     show(CALLS, str(answer))
 
 
@@ -157,8 +155,6 @@ def claude() -> None:
             setting_sources=[],
             permission_mode="acceptEdits",
             env={
-                "ANTHROPIC_BASE_URL": URL,
-                "ANTHROPIC_API_KEY": "k",
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
                 "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
                 "CLAUDE_CODE_ENABLE_TASKS": "0",
@@ -190,6 +186,7 @@ AGENTS = {
     "adk": adk,
     "smolagents": smolagents,
     "smolagents-code": smolagents,
+    "smolagents-json": smolagents,
     "claude": claude,
 }
 AGENTS[AGENT]()

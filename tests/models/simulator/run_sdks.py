@@ -1,20 +1,26 @@
-"""Ask the simulator with the real SDKs, each scenario streamed and whole; print what they return.
+"""Ask a model with the real SDKs, each scenario streamed and whole; print what they return.
 
-The tests run it with the Python of the frameworks' venv: `run_sdks.py URL CLIENT`. A line is one
-answer: text, thinking, calls, the reason it stopped, usage, and the exception that was raised.
+The tests run it with the Python of the frameworks' venv: `run_sdks.py CLIENT…`. On stdin it gets
+the ways to the model, each with the environment variables of an agent: no client is told more. A
+line is one answer: text, thinking, calls, the reason it stopped, usage, and what was raised.
 """
 
 from __future__ import annotations
 
+import gc
 import json
+import logging
+import os
 import sys
 import warnings
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from typing import Any
 
 warnings.simplefilter("ignore")
+logging.disable()
 
-URL, CLIENT = sys.argv[1:3]
 NAMES = [
     "text", "think", "tool", "cite", "search", "code", "file", "usage", "wait", "bad", "key",
     "limited", "overloaded", "broken", "cut", "stall", "refuse", "max", "malformed", "again",
@@ -37,14 +43,23 @@ class Answer(dict[str, Any]):
         self["calls"].append([call_id, name, given])
 
 
-# Each client: `ask(history, stream, answer)`; `history` is the client's own, `turn` adds to it.
+class Client:
+    """An SDK; `ask` fills an answer in and adds it to the history, which is the SDK's own."""
+
+    STREAMS = (True, False)
+
+    def converse(self, text: str, stream: bool, answers: list[Answer], turns: int) -> None:
+        history = self.first(text)
+        for _ in range(turns):
+            answers.append(Answer())
+            self.ask(history, stream, answers[-1])
 
 
-class Anthropic:
+class Anthropic(Client):
     def __init__(self, retries: int = 0) -> None:
         import anthropic
 
-        self.client = anthropic.Anthropic(base_url=URL, api_key="k", max_retries=retries)
+        self.client = anthropic.Anthropic(max_retries=retries)
 
     def first(self, text: str) -> list[Any]:
         return [{"role": "user", "content": text}]
@@ -88,11 +103,11 @@ class Anthropic:
         history.append({"role": "user", "content": results})
 
 
-class Chat:
+class Chat(Client):
     def __init__(self, retries: int = 0) -> None:
         import openai
 
-        self.client = openai.OpenAI(base_url=f"{URL}/v1", api_key="k", max_retries=retries)
+        self.client = openai.OpenAI(max_retries=retries)
 
     def first(self, text: str) -> list[Any]:
         return [{"role": "system", "content": "Be brief."}, {"role": "user", "content": text}]
@@ -127,7 +142,7 @@ class Chat:
         if message.refusal:
             answer["more"].append(["refusal", message.refusal])
         for call in message.tool_calls or ():
-            answer.call(call.id, call.function.name, _json(call.function.arguments))
+            answer.call(call.id, call.function.name, json_or_text(call.function.arguments))
         for each in message.annotations or ():
             cited = each.url_citation
             answer["more"].append([cited.url, cited.title, cited.start_index, cited.end_index])
@@ -160,7 +175,7 @@ class Chat:
         if refusal:
             answer["more"].append(["refusal", refusal])
         for call_id, name, arguments in calls.values():
-            answer.call(call_id, name, _json(arguments))
+            answer.call(call_id, name, json_or_text(arguments))
 
 
 class Responses(Chat):
@@ -189,7 +204,7 @@ class Responses(Chat):
             case "reasoning":
                 answer["thinking"] += "".join(part.text for part in item.summary)
             case "function_call":
-                answer.call(item.call_id, item.name, _json(item.arguments))
+                answer.call(item.call_id, item.name, json_or_text(item.arguments))
             case "message":
                 for part in item.content:
                     if part.type == "refusal":
@@ -216,13 +231,12 @@ class Responses(Chat):
         return response
 
 
-class Gemini:
+class Gemini(Client):
     def __init__(self, retries: int = 0) -> None:
         from google import genai
 
         retry = genai.types.HttpRetryOptions(attempts=1, initial_delay=0.01)
-        options = genai.types.HttpOptions(base_url=URL, retry_options=retry)
-        self.client = genai.Client(api_key="k", http_options=options)
+        self.client = genai.Client(http_options=genai.types.HttpOptions(retry_options=retry))
 
     def first(self, text: str) -> list[Any]:
         return [{"role": "user", "parts": [{"text": text}]}]
@@ -338,7 +352,7 @@ class Interactions(Gemini):
                 case "error":
                     answer["stop"] = ["error", event.error.code, event.error.message]
         for call_id, name, arguments in calls.values():
-            answer.call(call_id, name, _json(arguments))
+            answer.call(call_id, name, json_or_text(arguments))
 
     def delta(self, event: Any, calls: dict[int, list[str]], answer: Answer) -> None:
         delta = event.delta
@@ -355,7 +369,7 @@ class Interactions(Gemini):
                 answer["more"].append([delta.type, delta.mime_type])
 
 
-class LangChain:
+class LangChain(Client):
     """LangChain's chat models; the provider's is made by `model`."""
 
     def __init__(self, retries: int = 0) -> None:
@@ -404,23 +418,21 @@ class LangChainAnthropic(LangChain):
     def made(self, retries: int) -> Any:
         from langchain_anthropic import ChatAnthropic
 
-        return ChatAnthropic(model="claude", api_key="k", base_url=URL, max_retries=retries)
+        return ChatAnthropic(model="claude", max_retries=retries)
 
 
 class LangChainGemini(LangChain):
     def made(self, retries: int) -> Any:
         from langchain_google_genai import ChatGoogleGenerativeAI
 
-        return ChatGoogleGenerativeAI(
-            model="gemini", api_key="k", base_url=URL, max_retries=retries + 1
-        )
+        return ChatGoogleGenerativeAI(model="gemini", max_retries=retries + 1)
 
 
 class LangChainOpenAI(LangChain):
     def made(self, retries: int) -> Any:
         from langchain_openai import ChatOpenAI
 
-        return ChatOpenAI(model="gpt", api_key="k", base_url=f"{URL}/v1", max_retries=retries)
+        return ChatOpenAI(model="gpt", max_retries=retries, stream_usage=True)
 
 
 class LiteLLM(Chat):
@@ -431,28 +443,35 @@ class LiteLLM(Chat):
     def __init__(self, retries: int = 0) -> None:
         import litellm
 
+        litellm.suppress_debug_info = True
         self.litellm, self.retries = litellm, retries
 
+    def usage(self, usage: Any, answer: Answer) -> None:
+        details = usage.prompt_tokens_details
+        cached = (details and details.cached_tokens) or 0
+        answer["usage"] = [usage.prompt_tokens, usage.completion_tokens, cached]
+
     def ask(self, history: list[Any], stream: bool, answer: Answer) -> None:
-        base = f"{URL}/v1" if self.provider == "openai" else URL
-        body = {"model": f"{self.provider}/m", "messages": history, "api_base": base}
         function = {"name": "get_weather", "parameters": SCHEMA}
         made = self.litellm.completion(
-            **body, api_key="k", stream=stream, max_retries=self.retries, max_tokens=99,
-            tools=[{"type": "function", "function": function}],
+            f"{self.provider}/m", history, tools=[{"type": "function", "function": function}],
+            stream=stream, stream_options={"include_usage": True} if stream else None,
+            max_retries=self.retries, max_tokens=99,
         )  # fmt: skip
         if stream:
             chunks = []
             for chunk in made:
                 answer["text"] += chunk.choices[0].delta.content or ""
+                answer["stop"] = answer["stop"] or chunk.choices[0].finish_reason
                 chunks.append(chunk)
             made = self.litellm.stream_chunk_builder(chunks)
         message = made.choices[0].message
         answer["text"] = message.content or ""
         answer["thinking"] = getattr(message, "reasoning_content", None) or ""
         for call in message.tool_calls or ():
-            answer.call(call.id, call.function.name, _json(call.function.arguments))
-        answer["stop"] = made.choices[0].finish_reason
+            answer.call(call.id, call.function.name, json_or_text(call.function.arguments))
+        answer["stop"] = answer["stop"] or made.choices[0].finish_reason
+        self.usage(made.usage, answer)
         history.append(message.model_dump())
         history.extend(
             {"role": "tool", "tool_call_id": call[0], "content": RESULT} for call in answer["calls"]
@@ -461,6 +480,10 @@ class LiteLLM(Chat):
 
 class LiteLLMAnthropic(LiteLLM):
     provider = "anthropic"
+
+
+class LiteLLMGemini(LiteLLM):
+    provider = "gemini"
 
 
 CLIENTS = {
@@ -474,10 +497,11 @@ CLIENTS = {
     "langchain-openai": LangChainOpenAI,
     "litellm": LiteLLM,
     "litellm-anthropic": LiteLLMAnthropic,
+    "litellm-gemini": LiteLLMGemini,
 }
 
 
-def _json(text: str) -> Any:
+def json_or_text(text: str) -> Any:
     try:
         return json.loads(text or "{}")
     except ValueError:
@@ -491,19 +515,28 @@ def _error(error: BaseException) -> list[Any]:
     return [type(error).__name__, status, str(error), dict(headers).get("retry-after")]
 
 
-def main() -> None:
+def main(clients: Mapping[str, type[Any]]) -> None:
+    # httpcore holds a lock in a request that closing a stream needs, too: it would wait for ever if
+    # a stream that a client has abandoned were collected just then.
+    gc.disable()
     thread = ThreadPoolExecutor(1)
-    clients = {0: CLIENTS[CLIENT](), 1: CLIENTS[CLIENT](retries=1)}
-    for name in NAMES:
-        for stream in (True, False):
-            client = clients[1 if name == "again" else 0]
-            history = client.first(f"[[{name}]] What is the weather?")
-            for turn in range(2 if name == "tool" else 1):
-                answer = Answer()
-                asked = thread.submit(client.ask, history, stream, answer)
+    for way, variables in json.load(sys.stdin).items():
+        os.environ |= variables
+        for client in sys.argv[1:]:
+            made = [clients[client](), clients[client](retries=1)]
+            gc.freeze()
+            for name, stream in product(NAMES, clients[client].STREAMS):
+                answers: list[Answer] = []
+                converse = made[name == "again"].converse
+                text = f"[[{name}]] What is the weather?"
+                asked = thread.submit(converse, text, stream, answers, 1 + (name == "tool"))
                 if (error := asked.exception()) is not None:
-                    answer["error"] = _error(error)
-                print(json.dumps([name, stream, turn, answer]), flush=True)
+                    answers[-1]["error"] = _error(error)
+                for turn, answer in enumerate(answers):
+                    print(json.dumps([client, way, name, stream, turn, answer]), flush=True)
+                del asked, error
+                gc.collect()
 
 
-main()
+if __name__ == "__main__":
+    main(CLIENTS)

@@ -72,6 +72,6 @@ scenarios:
   malformed:
     - - tool: {{name: get_weather, malformed: '{{"city": Lisbon}}'}}
   again:
-    - - fail: {{status: 529, times: 1}}
+    - - fail: {{status: 529, times: 1, retry_after: 0.01}}
       - text: At last.
 """

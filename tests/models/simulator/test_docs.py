@@ -10,6 +10,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mobox.capture.catalog import load_agent
 from mobox.cli.sim import INTRO, KEY
@@ -65,7 +66,9 @@ async def test_script_answers(wire: Wire) -> None:
         assert text in (await ask(wire, wire.body(prompt), script)).text
     assert (await ask(wire, wire.body("[[busy]] Go"), script)).status_code in (503, 529)
     assert script.choose("When does the train leave?") == "lost"
-    assert (await ask(wire, wire.body("[[other]]"), script)).status_code == 400
+    assert "I will look." in (await ask(wire, wire.body("[[other]]"), script)).text
+    without = replace(script, default=None)
+    assert (await ask(wire, wire.body("[[other]]"), without)).status_code == 400
 
 
 def test_agent_file_is_valid(tmp_path: Path) -> None:

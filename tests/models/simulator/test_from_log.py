@@ -23,6 +23,7 @@ from mobox.events import (
     ToolResult,
     ToolUseEnd,
     ToolUseStart,
+    Usage,
 )
 from mobox.models.simulator import Scenario, Script, from_log, parse_script, script
 from models.simulator.asking import WIRES, Wire, ask, events
@@ -31,7 +32,9 @@ from support.recordings import each_recording, recorded_log
 
 each_wire = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 PROMPT = "What is the weather?"
-KEPT = ("text", "think", "tool", "cite", "code", "file", "max", "refuse", "malformed")
+KEPT = (
+    "text", "think", "tool", "cite", "code", "file", "usage", "max", "refuse", "malformed",
+)  # fmt: skip
 LOST = {
     ("anthropic", "file"),  # only an id of the file is sent
     ("anthropic", "refuse"),  # the words of a refusal are beside the message
@@ -110,6 +113,26 @@ def test_turn_starts_where_the_log_says_so() -> None:
     steps = [StepStart(id=f"s{n}", kind="turn", number=n) for n in (1, 2)]
     turns = turns_of(steps[0], *say("t1", "One."), steps[1], *say("t2", "Two."))
     assert turns == [[script.Text("One.")], [script.Text("Two.")]]
+
+
+def test_tokens_of_each_turn_are_kept() -> None:
+    def used(name: str, count: int, *scope: str) -> StreamEvent:
+        return Usage(id=name, scope=scope, input=count, output=1, cache_read=2)
+
+    turns = turns_of(
+        used("m1", 5),
+        *call("c1", "search"),
+        used("m1", 10),
+        result("c1"),
+        used("m2", 20),  # the next message has begun, without a block yet
+        *say("t1", "Found."),
+        used("m2", 30),
+        used("m3", 40, "a1"),
+        Usage(per="run", input=99, output=9),
+        Done(reason="stop"),
+    )
+    assert [turn[-1] for turn in turns] == [script.Usage(10, 1, 2), script.Usage(30, 1, 2)]
+    assert [len(turn) for turn in turns] == [2, 2]
 
 
 def test_subagent_has_a_scenario_that_its_task_chooses() -> None:

@@ -57,7 +57,7 @@ def test_json_is_read_too(tmp_path: Path) -> None:
 
 ERRORS = [
     ("scenarios: [", "1: not YAML"),
-    ("- a", "1: expected `scenarios:`"),
+    ("- a", "1: expected fields such as `scenarios: …`"),
     ("default: a", "1: Object missing required field `scenarios`"),
     ("scenarios:\n  a:\n    - - txt: Hi", "3: scenarios.a[0][0].txt: unknown field; known: think,"),
     ("scenarios:\n  a:\n    - - tool: {nam: f}", "3: scenarios.a[0][0].tool.nam: unknown field"),
@@ -92,7 +92,8 @@ def test_missing_file_is_a_clear_error(tmp_path: Path) -> None:
     [
         ("[[a]] Hi", "a"),
         ("Say [[b x-1]] now", "b"),
-        ("[[other]]", "other"),
+        ("See [[other]]", "c"),
+        ("See [[other]] about bees", "b"),
         ("About bees", "b"),
         ("a [[1]] b", "c"),
         ("", "c"),
@@ -103,6 +104,10 @@ def test_choice_of_a_scenario(first: str, name: str) -> None:
         {"a": [[Text("a")]], "b": Scenario([[Text("b")]], when="bees"), "c": [[Cut()]]}, "c"
     )
     assert script.choose(first) == name
+
+
+def test_without_a_default_an_unknown_marker_is_kept_for_the_error() -> None:
+    assert Script({"a": [[Text("a")]]}).choose("[[b]]") == "b"
 
 
 def test_without_scenarios_markers_mean_nothing() -> None:

@@ -23,6 +23,7 @@ from mobox.events import (
     Thinking,
     ToolResult,
     ToolUseStart,
+    Usage,
 )
 from mobox.events.message import (
     AnyPart,
@@ -79,6 +80,8 @@ class _Turns:
         self._of: dict[str, tuple[Scope, int]] = {}
         self._numbered: set[Scope] = set()
         self._has_result: set[Scope] = set()
+        self._usage: dict[str, tuple[Scope, int, Usage]] = {}
+        """By call; its last event, which comes behind the call's blocks, counts."""
 
     def add(self, event: StreamEvent) -> None:
         scope = event.scope
@@ -94,6 +97,8 @@ class _Turns:
                 self._place(event.id, scope)
             case File() if event.id is not None and event.id not in self._of:
                 self._place(event.id, scope)
+            case Usage(per="call") if event.id is not None:
+                self._usage[event.id] = (scope, self._turn[scope], event)
             case _:
                 pass
 
@@ -110,7 +115,17 @@ class _Turns:
             place = self._of.get(_id_of(part))
             if place is not None and place[0] == scope:
                 turns[place[1]] += blocks.steps(part)
+        used = {turn: usage for agent, turn, usage in self._usage.values() if agent == scope}
+        for number, usage in used.items():
+            if turns[number]:
+                turns[number].append(_tokens(usage))
         return [turns[number] for number in sorted(turns) if turns[number]]
+
+
+def _tokens(usage: Usage) -> script.Usage:
+    return script.Usage(
+        usage.input, usage.output, usage.cache_read or 0, usage.cache_write or 0, usage.reasoning
+    )
 
 
 def _id_of(part: AnyPart) -> str:

@@ -100,7 +100,9 @@ class GenerateContent(Errors):
                 for part in _parts(given, step, place):
                     yield Event(_chunk(given, [part]), 4)
         if given.breaks is None:
-            end = {"text": "", "thoughtSignature": signature(given.id(""))}
+            is_signed = any(isinstance(step, Tool) for step in given.steps)  # a call is, itself
+            sign = {} if is_signed else {"thoughtSignature": signature(given.id(""))}
+            end = {"text": "", **sign}
             yield Event(_chunk(given, [end], is_last=True))
 
     def broken(self, fail: Fail, _given: Answer) -> list[Document]:

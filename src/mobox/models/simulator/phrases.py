@@ -7,9 +7,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from mobox.models.simulator.charts import chart_in, charts_in
+from mobox.models.simulator.cited import cited_sections, read_results, report
 from mobox.models.simulator.script import MARKER
 
-REPORT: Final = "Search once, then report what you found in a few sentences."
+REPORT: Final = "Search, then report what you found, with its sources."
 """How a delegated task ends, by which the subagent knows itself."""
 NOTE: Final = (
     "> This answer comes from a simulated model: no provider was asked, and the text is made from"
@@ -21,10 +23,11 @@ DEPTH: Final = "Research this in more depth:"
 _POLITE: Final = re.compile(
     r"^(please|can you|could you|would you|tell me|show me|give me|help me(?: to)?"
     r"|i (?:want|need|would like)(?: you)? to"
-    r"|what(?:'s| is| are)|who (?:is|are)|where (?:is|are)|when (?:is|are)"
-    r"|how (?:do|does|can|could|to)(?: (?:i|you|we|one))?|why (?:is|are|do|does)"
+    r"|let (?:the )?[\w-]+|ask (?:the )?[\w-]+(?: to)?|perform a web search for the query"
+    r"|what(?:'s| is| are| does| do)|who (?:is|are)|where (?:is|are)|when (?:is|are)"
+    r"|how (?:do|does|did|can|could|to)(?: (?:i|you|we|one))?|why (?:is|are|do|does|did)"
     r"|explain|describe|research|find(?: out)?|search(?: for)?|look up|summari[sz]e|compare"
-    r"|write(?: me)?|create|make|about|an?|the|and|on)\b[\s,:]*",
+    r"|analy[sz]e|write(?: me)?|create|make|about|an?|the|and|on)\b[\s,:]*",
     re.IGNORECASE,
 )
 _TITLE: Final = re.compile(
@@ -35,6 +38,36 @@ _TITLE: Final = re.compile(
 _GREETING: Final = re.compile(
     r"(hi|hello|hey|good (morning|evening|afternoon|day))\b", re.IGNORECASE
 )
+_COMPARED: Final = re.compile(
+    r"\b(?:compare|comparison (?:of|between)|differences? between) ([^.?!\n]+)", re.IGNORECASE
+)
+_VERSUS: Final = re.compile(r"^([^.?!\n]+ (?:vs\.?|versus) [^.?!\n]+)", re.IGNORECASE)
+_BETWEEN: Final = re.compile(
+    r"\s*,\s*(?:and |or )?|\s+(?:and|with|to|or|vs\.?|versus)\s+", re.IGNORECASE
+)
+_REST: Final = re.compile(
+    r"[,;:]? (?:for|in|when|regarding|by|on|under|as)\b.*|[;:].*", re.IGNORECASE
+)
+"""In which respect things are compared."""
+FILE: Final = re.compile(r"[\w./-]*\w\.(?:md|txt|csv|json|html?|py|ya?ml)\b")
+"""A file that a prompt names."""
+_ASIDE: Final = re.compile(
+    rf",? (?:and|then|to|into|in|as) (?:sum|explain|tell|{FILE.pattern}).*", re.IGNORECASE
+)
+"""What a prompt says about the answer, after what it is about."""
+_CLAUSE: Final = re.compile(r"^((?:[^\s,]+ ){2,}[^\s,]+),.*")
+"""Three words or more before a comma: what follows is another wish."""
+MOST_WORDS: Final = 10
+MOST: Final = 180
+"""Characters of a result that are told."""
+_LIST: Final = re.compile(r"^\s*[-*] (?=\S)", re.MULTILINE)
+_AROUND: Final = re.compile(
+    r"^.*\[Subagent hand-back\].*?The report follows:|agentId: \w+\s*(<usage>.*)?\Z"
+    r"|^Web search results for query: \".*?\"\s*(Links: \[.*?\])?|REMINDER: .*\Z"
+    r"|\(file state is current.*?\)|^ *\d+\t(?:#+ )?|^#+ ",
+    re.DOTALL | re.MULTILINE,
+)
+"""What Claude Code writes around a result and before each line, and the marks of headings."""
 _LEADS: Final = (
     "Here is what can be said about it in a few lines.",
     "Let me go through it step by step.",
@@ -55,14 +88,31 @@ def plain(prompt: str) -> str:
     return " ".join(MARKER.sub("", prompt).split())
 
 
+def compared_in(prompt: str) -> list[str]:
+    """The two or three things that a prompt compares; nothing if it does not."""
+    found = _COMPARED.search(plain(prompt)) or _VERSUS.search(plain(prompt))
+    if found is None:
+        return []
+    listed = _POLITE.sub("", _REST.sub("", found[1])).strip(" .?!:")
+    things = [each.strip() for each in _BETWEEN.split(listed) if each.strip()]
+    return things if len(things) in (2, 3) and all(len(each) <= 60 for each in things) else []
+
+
 def topic_of(prompt: str) -> str:
-    """What a prompt is about, in at most eight words."""
+    """What a prompt is about, in a few words."""
     prompt = prompt.partition(REPORT)[0].rpartition(DEPTH)[2]
     first = re.split(r"(?<=[.?!])\s|\n", MARKER.sub("", prompt).strip(), maxsplit=1)[0].strip()
+    first = _ASIDE.sub("", first)
     while first and (shorter := _POLITE.sub("", first)) != first:
         first = shorter
+    first = _CLAUSE.sub(r"\1", first)
     words = first.rstrip(".?!:;, ").split()
-    return " ".join(words[:8]) or "your question"
+    return " ".join(words[:MOST_WORDS]) or "your question"
+
+
+def is_greeting(prompt: str) -> bool:
+    """Whether a prompt only greets."""
+    return _GREETING.match(plain(prompt)) is not None and len(plain(prompt)) < 40
 
 
 def asks_for_title(text: str) -> bool:
@@ -84,25 +134,39 @@ def title_for(texts: Sequence[str]) -> str:
 
 def task_for(topic: str) -> str:
     """The task of a subagent."""
-    return f"{DEPTH} {topic}. {REPORT}"
+    return f"{DEPTH} {topic if topic.endswith('?') else f'{topic}.'} {REPORT}"
+
+
+def question_for(prompt: str) -> str:
+    """The prompt as the task of another agent."""
+    return f"{shortened(plain(prompt), 300)} {REPORT}"
 
 
 def report_of(task: str, results: Sequence[tuple[str, str]]) -> str:
     """What a subagent reports."""
     topic = topic_of(task)
-    found = "\n".join(f"- {snippet(text)}" for _, text in results if snippet(text))
-    known = f"The search gave:\n\n{found}" if found else "I had no tool to search with."
-    return f"**Report on {topic}.** {known}\n\nThe sources agree on the main points."
+    known = read_results([text for _, text in results])
+    if cited := [finding for each in known for finding in each.findings]:
+        return report(topic, cited)
+    found = "\n".join(f"- {snippet(text, 2 * MOST)}" for _, text in results if snippet(text))
+    told = f"The search gave:\n\n{found}" if found else "I had no tool to search with."
+    return f"**Report on {topic}.** {told}\n\nThe sources agree on the main points."
 
 
-def answer_to(prompt: str, results: Sequence[tuple[str, str]]) -> str:
-    """The answer to a prompt, in Markdown, with what the tools returned."""
+def answer_to(prompt: str, results: Sequence[tuple[str, str]], *, is_short: bool = False) -> str:
+    """The answer to a prompt, in Markdown, with what the tools returned; a short one only that."""
     asked = plain(prompt)
-    if _GREETING.match(asked) and len(asked) < 40:
+    if is_greeting(prompt):
         return _hello()
     topic = topic_of(prompt)
+    if found := _shown(results):
+        heading = asked.rstrip(".") if len(asked) <= 80 else _capital(topic)
+        return "\n\n".join([f"## {heading}", *found, NOTE])
     number = hashlib.sha256(asked.encode()).digest()[0]
     points = _POINTS[number % len(_POINTS)]
+    if is_short:
+        lead = f"Here is what came of “{shortened(asked, 160)}”:"
+        return "\n\n".join([lead, *_results(results)[1:], NOTE])
     sections = [
         f"## {_capital(topic)}",
         f"You asked: “{shortened(asked, 160)}”. {_LEADS[number % len(_LEADS)]}",
@@ -115,17 +179,39 @@ def answer_to(prompt: str, results: Sequence[tuple[str, str]]) -> str:
     return "\n\n".join(sections)
 
 
+def _shown(results: Sequence[tuple[str, str]]) -> list[str]:
+    """The charts in the results, or what they say with its sources; nothing if there is neither."""
+    texts = [text for _, text in results]
+    if charts := charts_in(texts):
+        shown = [each for chart in charts for each in (chart.placeholder, chart.summary) if each]
+        others = [(name, text) for name, text in results if chart_in(text) is None]
+        return ["Here is what the data says.", *shown, *_results(others)[1:]]
+    if reports := read_results(texts):
+        return ["Here is what was found.", *cited_sections(reports)]
+    return []
+
+
 def file_about(prompt: str, results: Sequence[tuple[str, str]]) -> str:
     """The report that is written to a file."""
     topic = topic_of(prompt)
-    lines = [f"- {snippet(text)}" for _, text in results if snippet(text)]
-    found = "\n".join(lines) or "- nothing yet"
+    lines = [_line(text) for _, text in results if snippet(text)]
+    if not lines:
+        points = "\n".join(f"- [ ] {each} point" for each in ("First", "Second", "Third"))
+        return f"# {_capital(topic)}\n\n{points}\n\nWritten by a simulated model.\n"
+    found = "\n".join(lines)
     return f"# {_capital(topic)}\n\n## Findings\n\n{found}\n\nWritten by a simulated model.\n"
 
 
-def snippet(text: str) -> str:
-    """The beginning of a tool's result, on one line."""
-    return shortened(" ".join(text.split()), 180)
+def _line(text: str) -> str:
+    chart = chart_in(text)
+    return f"- {snippet(text)}" if chart is None else chart.summary or f"- {chart.title}"
+
+
+def snippet(text: str, most: int = MOST) -> str:
+    """The beginning of a tool's result, on one line; of a subagent's report more."""
+    plain_text = _LIST.sub("", _AROUND.sub("", text))
+    is_report = plain_text.startswith("**Report on ")
+    return shortened(" ".join(plain_text.split()), 3 * MOST if is_report else most)
 
 
 def shortened(text: str, most: int) -> str:

@@ -15,11 +15,17 @@ from msgspec import Struct
 
 NOT_A_PROMPT: Final = re.compile(
     r"<(system-reminder|task-notification|command-\w+|local-command-\w+)>.*?</\1>"  # Claude Code
+    r"|^Continue from where you left off\.$"  # Claude Code: it goes on with a deferred call
     r"|^For context:.*"  # ADK: what another agent did
-    r"|^Observation:.*",  # smolagents: the result of a call
+    # smolagents: the result of a call, or why it failed; the next task may be in the same message
+    r"|^(?:Observation:|Call id: |Error:\n).*?(?=\nNew task:|\Z)",
     re.DOTALL,
 )
 """What frameworks write into user messages themselves."""
+MANAGED: Final = re.compile(
+    r"You're a helpful agent named '\w+'\.\n.*?\nTask:\n(.*?)\n---\n", re.DOTALL
+)
+"""smolagents: the task of a managed agent, with instructions around it."""
 TOLD_CALLS: Final = re.compile(r"'function': \{'name': '(\w+)'")
 """smolagents: calls that an assistant message tells in its text."""
 
@@ -38,6 +44,7 @@ class Call(Struct, frozen=True):
     id: str
     name: str
     input: Any = None
+    """A dict, or JSON text."""
 
 
 class Result(Struct, frozen=True):
@@ -160,12 +167,15 @@ def earlier_of(response_id: str) -> Earlier | None:
 
 def prompt_in(text: str) -> str:
     """A user message without what its framework added."""
-    return NOT_A_PROMPT.sub("", text).strip().removeprefix("New task:").strip()
+    prompt = NOT_A_PROMPT.sub("", text).strip().removeprefix("New task:").strip()
+    managed = MANAGED.match(prompt)
+    return managed[1].strip() if managed else prompt
 
 
 def _observed(message: Message) -> Iterator[Result]:
     if message.role == "user" and message.text.startswith("Observation:"):
-        yield Result("", message.text.removeprefix("Observation:").strip())
+        told = message.text.partition("\nNew task:")[0]
+        yield Result("", told.removeprefix("Observation:").strip())
 
 
 def _called_in(message: Message) -> list[str]:

@@ -29,6 +29,8 @@ class About(Struct, frozen=True):
     """Optional properties are there too."""
     texts: Mapping[str, str] = {}
     """Texts for properties of certain names."""
+    number: str = "1"
+    """An id: of an order, a ticket and the like."""
 
 
 FORMATS: Final = {
@@ -44,6 +46,7 @@ FORMATS: Final = {
     "uri": "https://example.org/",
     "url": "https://example.org/",
 }
+NUMBER: Final = r"(^|_)(id|no|number)$"
 TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     (re.compile(pattern, re.IGNORECASE), text)
     for pattern, text in (
@@ -59,9 +62,9 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"time_?zone|^tz$", "UTC"),
         (r"date|^day$|^when$", "2026-01-15"),
         (r"query|search|keyword|^q$|topic|subject|title|name|term|pattern", "{topic}"),
-        (r"prompt|task|instruction|description|question|request|goal", "{prompt}"),
-        (r"content|body|text|message|thought|reason|summary|answer|note|output|report", "{text}"),
-        (r"(^|_)id$", "1"),
+        (r"prompt|task|instruction|description|question|request|goal|reason", "{prompt}"),
+        (r"content|body|text|message|thought|summary|answer|note|output|report", "{text}"),
+        (NUMBER, "{number}"),
     )
 )
 PLACE: Final = re.compile(r"\b(?:in|at|to|for|of|from|near)\s+([A-Z]\w+(?:\s[A-Z]\w+)*)")
@@ -91,9 +94,10 @@ class _Maker:
         for fixed in ("const", "default", "example"):
             if fixed in schema and (fixed == "const" or schema[fixed] is not None):
                 return schema[fixed]
-        for many in ("enum", "examples"):
-            if schema.get(many):
-                return schema[many][0]
+        if schema.get("enum"):
+            return _named(schema["enum"], self._about.prompt)
+        if schema.get("examples"):
+            return schema["examples"][0]
         kind = _kind(schema)
         makers: dict[str, Callable[[Schema, str, int], Any]] = {
             "object": self._object,
@@ -158,10 +162,10 @@ class _Maker:
             given.append(item)
         return given
 
-    def _number(self, schema: Schema, _name: str, _depth: int) -> float | int:
+    def _number(self, schema: Schema, name: str, _depth: int) -> float | int:
         whole = _kind(schema) == "integer"
         low, high = _limits(schema, 1 if whole else 0.5)
-        value = min(max(1, low), high)
+        value = min(max(self._given_number(name), low), high)
         if low > high:  # a gap smaller than ours, between two excluded numbers
             value = (schema["exclusiveMinimum"] + schema["exclusiveMaximum"]) / 2
         if step := schema.get("multipleOf"):
@@ -169,11 +173,19 @@ class _Maker:
             value = value if value <= high else math.floor(high / step) * step
         return math.ceil(value) if whole else value
 
+    def _given_number(self, name: str) -> float | int:
+        """The number that the prompt has for a property; 1 if there is none."""
+        if re.fullmatch(r"\d{1,12}(\.\d{1,6})?", self._about.texts.get(name, "")):
+            return float(self._about.texts[name])
+        is_id = re.search(NUMBER, name) and self._about.number.isdecimal()
+        return int(self._about.number) if is_id else 1
+
     def _string(self, schema: Schema, name: str, _depth: int) -> str:
         pattern = schema.get("pattern")
         if pattern:
             return _matching(str(pattern), [self._text(name), *GUESSES])
-        given = FORMATS.get(str(schema.get("format"))) or self._text(name)
+        usual = None if name in self._about.texts else FORMATS.get(str(schema.get("format")))
+        given = usual or self._text(name)
         most = schema.get("maxLength")
         return given.ljust(int(schema.get("minLength", 0)), ".")[
             : None if most is None else int(most)
@@ -185,11 +197,20 @@ class _Maker:
         text = next((text for pattern, text in TEXTS if pattern.search(name)), "{topic}")
         topic, prompt = self._about.topic, self._about.prompt
         known = {"topic": topic, "prompt": prompt, "place": place_in(prompt)}
-        known["text"] = f"A note on {topic}."
+        known |= {"text": f"A note on {topic}.", "number": self._about.number}
         for each, value in known.items():
             if text == f"{{{each}}}":
                 return value
         return text
+
+
+def _named(options: list[Any], prompt: str) -> Any:
+    """The first option that the prompt names, such as `store` in "by store"; else the first."""
+    for option in options:
+        words = str(option).replace("_", " ")
+        if len(words) > 2 and re.search(rf"\b{re.escape(words)}", prompt, re.IGNORECASE):
+            return option
+    return options[0]
 
 
 def _kind(schema: Schema) -> str:

@@ -174,10 +174,11 @@ class Script(Struct, frozen=True):
     def choose(self, first: str) -> str | None:
         """The name of the scenario for a conversation that begins with `first`.
 
-        It may be the name of none: a marker for a scenario that the script does not have.
+        Without a default it may be the name of none: a marker that is misspelled is an error. With
+        one, any prompt has an answer, also one that has `[[brackets]]` of its own.
         """
         marker = MARKER.search(first) if self.scenarios else None
-        if marker is not None:
+        if marker is not None and (marker[1] in self.scenarios or self.default is None):
             return marker[1]
         for name in self.scenarios:
             text = self.scenario(name).when

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
-from mobox.models.simulator.request import Offered
+from mobox.models.simulator.request import Message, Offered
 from mobox.models.simulator.schema import About, value_for
 from mobox.models.simulator.script import Tool
 
@@ -40,25 +42,61 @@ class TodoList(Struct, frozen=True):
                 return cls(tool, lines, about, name, item)
         return None
 
-    def call(self, active: int) -> Tool:
-        """The call that sets all items: those before `active` are completed."""
-        items = [self._filled(place, active) for place in range(len(self.lines))]
+    def call(self, done: int, active: int = 1) -> Tool:
+        """The call that sets all items: the first are completed, the next are in progress."""
+        places = range(len(self.lines))
+        return self._tool([self._filled(place, done, done + active) for place in places])
+
+    # What the conversation already has
+
+    def written(self, messages: Iterable[Message]) -> list[dict[str, Any]] | None:
+        """The list as it was written last; `None` if it was not."""
+        calls = [call for message in messages for call in message.calls]
+        given = [_decoded(call.input) for call in calls if call.name == self.tool.name]
+        lists = [each.get(self.field) for each in given if isinstance(each, dict)]
+        found = lists[-1] if lists else None
+        return [item for item in found if isinstance(item, dict)] if found else None
+
+    def is_like(self, items: list[dict[str, Any]]) -> bool:
+        """Whether it is this list, whatever is done of it."""
+        pairs = zip(self.lines, items, strict=False)
+        return len(self.lines) == len(items) and all(line in i.values() for line, i in pairs)
+
+    def is_done(self, items: list[dict[str, Any]]) -> bool:
+        """Whether all is completed."""
+        return all(item.get("status") == self._status("completed") for item in items)
+
+    def completed(self, items: list[dict[str, Any]]) -> Tool:
+        """The call that completes a list."""
+        done = self._status("completed")
+        return self._tool([{**item, "status": done} for item in items])
+
+    def _status(self, state: str) -> str:
+        return _status(self.item["status"], state)
+
+    def _tool(self, items: list[dict[str, Any]]) -> Tool:
         given = value_for(self.tool.schema, self.about)
         rest = given if isinstance(given, dict) else {}
         return Tool(self.tool.name, {**rest, self.field: items})
 
-    def _filled(self, place: int, active: int) -> dict[str, Any]:
+    def _filled(self, place: int, done: int, started: int) -> dict[str, Any]:
         line = self.lines[place]
-        state = "completed" if place < active else "in_progress" if place == active else "pending"
+        state = "completed" if place < done else "in_progress" if place < started else "pending"
         texts = dict.fromkeys(("content", "step", "title", "task", "text", "description"), line)
         texts |= {"activeForm": f"{line}…", "active_form": f"{line}…", "id": str(place + 1)}
         about = About(line, line, texts=texts)
         schema = {"type": "object", "properties": self.item, "required": list(self._wanted())}
         filled: dict[str, Any] = value_for(schema, about)
-        return {**filled, "status": _status(self.item["status"], state)}
+        return {**filled, "status": self._status(state)}
 
     def _wanted(self) -> Iterator[str]:
         return (name for name in self.item if name != "status")
+
+
+def _decoded(given: Any) -> Any:
+    with suppress(msgspec.DecodeError):
+        return msgspec.json.decode(given) if isinstance(given, str) else given
+    return None
 
 
 def _item_of(schema: Any, root: dict[str, Any]) -> dict[str, Any]:
