@@ -30,6 +30,7 @@ from mobox.errors import (
 )
 from mobox.events import (
     Done,
+    DoneReason,
     InputRequest,
     InputResponse,
     LogEntry,
@@ -52,6 +53,7 @@ from mobox.events.turn import (
     Frontend,
     FrontendTool,
     Place,
+    PromptFile,
     PromptText,
     Request,
     UserMessage,
@@ -60,6 +62,7 @@ from mobox.storage import Settings, Storage
 from mobox.storage.chats import Chats, NamedRequest
 from mobox.storage.keys import Keys
 from mobox.storage.log import PAGE, ClientRequest, Log, RawLine, ReaderState, Run, RunId
+from mobox.storage.share_links import ShareLink
 
 SETTINGS = Settings(poll_seconds=3600, lease=3600)  # no poll helps a wake-up that was lost
 SECONDS = 60  # only a test that hangs takes so long
@@ -148,23 +151,39 @@ class Conformance:
 
 Use = Callable[[Storage, str, str, str], Awaitable[object]]
 
+LINK = ShareLink(id="link_1", digest="d1", shows="answer", created_at=1)
+
 # Every method of a store has a place in one of these: a new one fails until it is listed.
 BY_OWNER: dict[str, Use] = {
+    "add_link": lambda store, owner, chat, run: store.add_link(owner, chat, LINK),
     "begin_turn": lambda store, owner, chat, run: begin(store, submit("again", "u9", chat), owner),
+    "branches": lambda store, owner, chat, run: store.branches(owner, chat),
     "chat": lambda store, owner, chat, run: store.chat(owner, chat),
+    "choose_branch": lambda store, owner, chat, run: store.choose_branch(owner, chat, run),
     "delete": lambda store, owner, chat, run: store.delete(owner, chat),
+    "feedback": lambda store, owner, chat, run: store.feedback(owner, chat),
+    "give_feedback": lambda store, owner, chat, run: store.give_feedback(
+        owner, chat, run, "up", ""
+    ),
     "history": lambda store, owner, chat, run: store.history(owner, chat),
+    "links": lambda store, owner, chat, run: store.links(owner, chat),
     "messages": lambda store, owner, chat, run: store.messages(owner, chat),
     "named": lambda store, owner, chat, run: store.named(owner, chat, "r1"),
     "permissions": lambda store, owner, chat, run: store.permissions(owner, chat),
+    "pin": lambda store, owner, chat, run: store.pin(owner, chat, True),
     "rename": lambda store, owner, chat, run: store.rename(owner, chat, "Mine now"),
     "request_stop": lambda store, owner, chat, run: store.request_stop(owner, run),
+    "revoke_link": lambda store, owner, chat, run: store.revoke_link(owner, chat, run),
     "revoke_permission": lambda store, owner, chat, run: store.revoke_permission(owner, chat, run),
     "run": lambda store, owner, chat, run: store.run(owner, run),
     "run_after": lambda store, owner, chat, run: store.run_after(owner, chat, RunId(run)),
+    "run_facts": lambda store, owner, chat, run: store.run_facts(owner, chat),
     "runs": lambda store, owner, chat, run: store.runs(owner, chat),
+    "take_back_feedback": lambda store, owner, chat, run: store.take_back_feedback(
+        owner, chat, run
+    ),
 }
-LISTS_OF_AN_OWNER = {"busy_chats", "chats"}
+LISTS_OF_AN_OWNER = {"busy_chats", "chats", "list_runs"}
 BY_RUN_ID = {
     "append", "asked", "beyond", "follow", "granted", "next_attempt", "note", "queue", "raw_lines",
     "read", "readers", "set_reader", "take_over",
@@ -979,6 +998,22 @@ class StorageConformance(LogConformance, FollowingConformance):
         last = await store.chats("ann", limit=1)
         assert [run.chat_id for run in last.active] == [chat.id for chat in last.chats]
 
+    async def test_list_names_chats_whose_last_run_failed(self, store: Storage) -> None:
+        async def ended(reason: DoneReason, message_id: str, chat_id: str) -> None:
+            run = await begin(store, submit("Go", message_id, chat_id))
+            await say(store, run, *BEGINNING, TextEnd(id="text_1"), Done(reason=reason))
+
+        reasons: tuple[DoneReason, ...] = ("stop", "cancelled", "error", "lost")
+        for reason in reasons:
+            await ended(reason, "u1", reason)
+        await ended("error", "u1", "mended")
+        await ended("stop", "u2", "mended")
+        await ended("error", "u1", "tried again")
+        cut = Cut(Place.AFTER, "u1")
+        await begin(store, Request(chat_id="tried again", action=Action.REGENERATE, cut=cut))
+        assert (await store.chats("ann")).failed == {"error", "lost"}
+        assert (await store.chats("ann", query="nothing")).failed == frozenset()
+
     async def test_a_bad_cursor_of_a_list_is_refused(self, store: Storage) -> None:
         await turn(store, "Hello", "Hi")
         for cursor in ("", "x", "1", "1.2.3", "-1.2", "\uff11.\uff12", "9" * 30 + ".1"):
@@ -987,6 +1022,12 @@ class StorageConformance(LogConformance, FollowingConformance):
         for cursor in ("", "x", "1.2", "9" * 30):
             with pytest.raises(InvalidCursor):
                 await store.messages("ann", "chat", cursor)
+
+    async def test_chat_that_begins_with_a_file_has_its_name(self, store: Storage) -> None:
+        file = PromptFile(media_type="text/plain", url="/api/files/f", name=" a.txt ")
+        message = UserMessage(id="u1", parts=(file,))
+        await begin(store, Request(chat_id="chat", action=Action.SUBMIT, message=message))
+        assert (await store.chats("ann")).chats[0].title == "a.txt"
 
     async def test_search_finds_titles_and_words(self, store: Storage) -> None:
         await turn(store, "The price of oil", "It is 100% up_to you", chat_id="oil")

@@ -7,12 +7,17 @@ import pytest
 from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.postgres import PostgresStorage
 from storage.conformance import Conformance, StorageConformance
+from storage.conformance_branches import BranchesConformance
+from storage.conformance_feedback import FeedbackConformance
 from storage.conformance_files import FilesConformance
 from storage.conformance_keys import KeysConformance
 from storage.conformance_leases import LeasesConformance
+from storage.conformance_links import LinksConformance
+from storage.conformance_lists import ListsConformance
 from storage.conformance_permissions import PermissionsConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
+from storage.conformance_run_lists import RunListsConformance
 from support.postgres_server import Databases
 from support.valkey_server import Valkey
 
@@ -46,7 +51,27 @@ class TestPostgresKeys(OnPostgres, KeysConformance):
     pass
 
 
+class TestPostgresLists(OnPostgres, ListsConformance):
+    pass
+
+
 class TestPostgresPermissions(OnPostgres, PermissionsConformance):
+    pass
+
+
+class TestPostgresBranches(OnPostgres, BranchesConformance):
+    pass
+
+
+class TestPostgresFeedback(OnPostgres, FeedbackConformance):
+    pass
+
+
+class TestPostgresLinks(OnPostgres, LinksConformance):
+    pass
+
+
+class TestPostgresRunLists(OnPostgres, RunListsConformance):
     pass
 
 

@@ -4,12 +4,17 @@ from pathlib import Path
 
 from mobox.storage import Settings, SqliteStorage, Storage
 from storage.conformance import Conformance, StorageConformance
+from storage.conformance_branches import BranchesConformance
+from storage.conformance_feedback import FeedbackConformance
 from storage.conformance_files import FilesConformance
 from storage.conformance_keys import KeysConformance
 from storage.conformance_leases import LeasesConformance
+from storage.conformance_links import LinksConformance
+from storage.conformance_lists import ListsConformance
 from storage.conformance_permissions import PermissionsConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
+from storage.conformance_run_lists import RunListsConformance
 
 
 class OnSqlite(Conformance):
@@ -27,7 +32,27 @@ class TestSqliteKeys(OnSqlite, KeysConformance):
     pass
 
 
+class TestSqliteLists(OnSqlite, ListsConformance):
+    pass
+
+
 class TestSqlitePermissions(OnSqlite, PermissionsConformance):
+    pass
+
+
+class TestSqliteBranches(OnSqlite, BranchesConformance):
+    pass
+
+
+class TestSqliteFeedback(OnSqlite, FeedbackConformance):
+    pass
+
+
+class TestSqliteLinks(OnSqlite, LinksConformance):
+    pass
+
+
+class TestSqliteRunLists(OnSqlite, RunListsConformance):
     pass
 
 

@@ -200,3 +200,21 @@ async def test_a_url_names_a_store(tmp_path: Path) -> None:
     for url in ("sqlite:///", "mysql://somewhere", ""):
         with pytest.raises(StorageError, match="known: memory:, sqlite:///PATH"):
             await open_storage(url)
+
+
+def test_usage_of_messages_that_were_stored_before_is_listed(tmp_path: Path) -> None:
+    usage = next(each for each in migrations() if each.name == "usage_of_messages")
+    connection = connect(tmp_path / "mobox.db", Settings())
+    migrate(connection, [each for each in migrations() if each.version < usage.version])
+    connection.execute(
+        "INSERT INTO chat (id, owner, title, created_at, updated_at) VALUES ('c', 'ann', 't', 1, 1)"
+    )
+    bodies = ['{"usage": {"input": 7, "output": 2, "cost_usd": 1}}', '{"parts": []}', None]
+    for number, body in enumerate(bodies):
+        columns = "chat, id, role, created_at, body"
+        add = f"INSERT INTO message ({columns}) VALUES (1, ?, 'assistant', 1, ?)"
+        connection.execute(add, (str(number), body))
+    migrate(connection, migrations())
+    rows = connection.execute("SELECT input_tokens, output_tokens, cost_usd FROM message")
+    assert rows.fetchall() == [(7, 2, 1.0), (None, None, None), (None, None, None)]
+    connection.close()

@@ -3,7 +3,8 @@
 Rule 1: the owner is the first parameter and has no default, so omitting it is a type error.
 Rule 2: another owner's data is reported as not found, with the same error as a missing id.
 Rule 3: a stored message is a cache of the fold of its run's log, up to the entry it records.
-Rule 4: messages after a cut are superseded: stored, and left out of every list.
+Rule 4: messages after a cut are superseded: stored, and left out of every list. They are another
+        branch of the chat, which `choose_branch` brings back.
 Rule 5: a chat is deleted as a whole, with its runs and their logs. Of other chats, only raw lines
         are deleted when they are old.
 Rule 6: a chat with a running or waiting run is never deleted for its age; whether it is idle is
@@ -22,11 +23,19 @@ from msgspec import Struct
 from mobox.errors import InvalidCursor
 from mobox.events.message import Message, parts_for_history
 from mobox.events.turn import HistoryMessage, Request, UserMessage
+from mobox.events.usage import Totals
+from mobox.storage.branches import Branches
+from mobox.storage.excerpts import Hit
+from mobox.storage.feedback import Feedback, Opinion
 from mobox.storage.files import FileStore
 from mobox.storage.keys import Keys
 from mobox.storage.log import ClientRequest, Log, Run, RunId
 from mobox.storage.permissions import Permission
+from mobox.storage.run_lists import RunFilter, RunPage
+from mobox.storage.share_links import ShareLink
 
+MOST_PINNED: Final = 100
+"""Pinned chats that a list returns."""
 FORGOTTEN_AT_ONCE: Final = 5000
 """Rows per transaction, so that other writers do not wait for long."""
 
@@ -40,6 +49,8 @@ class Chat(Struct, frozen=True, kw_only=True, omit_defaults=True):
     created_at: int
     updated_at: int
     """When a turn last started, paused or ended: the list of chats is sorted by it."""
+    pinned_at: int | None = None
+    """When its owner pinned it."""
 
 
 class StoredMessage(Struct, frozen=True, kw_only=True):
@@ -69,6 +80,17 @@ class History(Struct, frozen=True, kw_only=True):
     """The cursor of the messages before these; `None` if there are none."""
 
 
+class RunFacts(Struct, frozen=True, kw_only=True):
+    """A run, and what its log says about the model; nothing of that while it has not ended."""
+
+    run: Run
+    model: str | None = None
+    simulated: bool = False
+    usage: Totals | None = None
+    context: int | None = None
+    """The tokens of the last call of that model."""
+
+
 class MessagePage(Struct, frozen=True, kw_only=True):
     """A page of a chat's messages, oldest first, without the message of the active run."""
 
@@ -84,8 +106,16 @@ class ChatPage(Struct, frozen=True, kw_only=True):
     chats: tuple[Chat, ...]
     active: tuple[Run, ...] = ()
     """The active runs of these chats: at most one of each, as in `History.active`."""
+    failed: frozenset[str] = frozenset()
+    """The ids of those chats whose last run failed."""
     before: str | None = None
     """The cursor of the chats before these; `None` if there are none."""
+    pinned: tuple[Chat, ...] = ()
+    """On the first page of a list: all pinned chats, the one first that was pinned first."""
+    agents: dict[str, str] = {}
+    """By chat: the agent of its last run."""
+    hits: dict[str, tuple[Hit, ...]] = {}
+    """By chat: the last messages that contain the text of a search."""
 
 
 class BegunTurn(Struct, frozen=True, kw_only=True):
@@ -118,9 +148,17 @@ class Chats(Protocol):
         """One chat."""
 
     async def chats(
-        self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
+        self,
+        owner: str,
+        before: str | None = None,
+        limit: int = 50,
+        query: str = "",
+        agent: str = "",
     ) -> ChatPage:
-        """The owner's chats; with a query, those whose title or text contains it."""
+        """The owner's chats; with a query, those whose title or text contains it.
+
+        With an agent, those whose last run is that agent's.
+        """
 
     async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
         """The chat, whole or its last messages, and its active run, in one snapshot."""
@@ -135,6 +173,14 @@ class Chats(Protocol):
 
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
         """All runs of a chat, oldest first, including superseded ones."""
+
+    async def run_facts(self, owner: str, chat_id: str) -> list[RunFacts]:
+        """All runs of a chat with their models and tokens, in the order of `runs`."""
+
+    async def list_runs(
+        self, owner: str, filter_: RunFilter, before: str | None = None, limit: int = 50
+    ) -> RunPage:
+        """The owner's runs over all chats, including superseded ones."""
 
     async def busy_chats(self, owner: str) -> set[str]:
         """The owner's chats that have a run that is executed or queued."""
@@ -157,8 +203,41 @@ class Chats(Protocol):
     async def revoke_permission(self, owner: str, chat_id: str, permission_id: str) -> None:
         """Delete a permission; `PermissionNotFound` if the chat has none of that id."""
 
+    async def branches(self, owner: str, chat_id: str) -> Branches:
+        """Where the branches of a chat part, along the chosen one."""
+
+    async def choose_branch(self, owner: str, chat_id: str, run_id: str) -> Branches:
+        """Choose the branch that has the answer of this run, to its newest end.
+
+        All histories then show it, and the next message continues it. `BranchActive` if the chat
+        has a run that is running or waiting.
+        """
+
+    async def feedback(self, owner: str, chat_id: str) -> list[Feedback]:
+        """The owner's opinions of the chat's answers, in the order of the answers."""
+
+    async def give_feedback(
+        self, owner: str, chat_id: str, run_id: str, value: Opinion, comment: str
+    ) -> Feedback:
+        """Store an opinion of an answer, in place of the one before."""
+
+    async def take_back_feedback(self, owner: str, chat_id: str, run_id: str) -> None:
+        """Delete an opinion, if there is one."""
+
+    async def add_link(self, owner: str, chat_id: str, link: ShareLink) -> None:
+        """Store a link to a chat; `RunNotFound` if its run is not one of the chat's."""
+
+    async def links(self, owner: str, chat_id: str) -> list[ShareLink]:
+        """The links to a chat, oldest first."""
+
+    async def revoke_link(self, owner: str, chat_id: str, link_id: str) -> None:
+        """Delete a link to a chat; `LinkNotFound` if the chat has none of that id."""
+
     async def rename(self, owner: str, chat_id: str, title: str) -> Chat:
         """Give a chat another title."""
+
+    async def pin(self, owner: str, chat_id: str, is_pinned: bool) -> Chat:
+        """Pin a chat, or unpin it; a chat that is pinned already keeps its place."""
 
     async def delete(self, owner: str, chat_id: str) -> None:
         """Delete a chat with its logs; what still writes to them is fenced."""

@@ -1,4 +1,4 @@
-"""API keys and tickets: the interface that stores implement, and its values.
+"""API keys, links to chats and tickets: the interface that stores implement, and its values.
 
 Rule 1: a secret is never stored, only its digest: reading the database gives access to nothing.
 Rule 2: a revoked or expired key is still found until it is pruned: authentication decides whether
@@ -12,6 +12,8 @@ from collections.abc import Collection
 from typing import Protocol
 
 from msgspec import Struct
+
+from mobox.storage.share_links import OpenedLink
 
 
 class ApiKey(Struct, frozen=True, kw_only=True):
@@ -48,7 +50,7 @@ class Ticket(Struct, frozen=True, kw_only=True):
 
 
 class Keys(Protocol):
-    """API keys and tickets."""
+    """API keys, links to chats, and tickets."""
 
     async def add_key(self, key: ApiKey) -> None:
         """Store a key."""
@@ -70,6 +72,12 @@ class Keys(Protocol):
 
     async def forget_keys(self, ended_before: int) -> int:
         """Delete the keys that were revoked or had expired before then; return how many."""
+
+    async def find_link(self, digest: str) -> OpenedLink | None:
+        """The link to a chat whose secret has this digest."""
+
+    async def links_of(self, link_ids: Collection[str]) -> list[OpenedLink]:
+        """The links with these ids that exist, in any order."""
 
     async def add_ticket(self, ticket: Ticket) -> None:
         """Store a ticket, and delete expired ones."""

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from redis.asyncio.connection import ConnectionPool
 from redis.exceptions import RedisError
 
-from mobox.errors import InvalidSetting
+from mobox.errors import InvalidSetting, StorageError
 from mobox.storage.notifications import Channel, Notification, RunNotice, write_notification
 from mobox.storage.retry import Backoff
 
@@ -159,6 +159,20 @@ class RedisNotifier(Channel):
         if what in self._troubles:
             self._troubles.remove(what)
             log.info("can %s notifications over Redis again", what)
+
+
+async def ping(url: str) -> None:
+    """Check that a server answers; raises `StorageError`, and `InvalidSetting` for a wrong URL."""
+    pool = _connections(url)
+    connection: Connection = pool.connection_class(**pool.connection_kwargs)
+    try:
+        await connection.connect()
+        await connection.send_command("PING")
+        await connection.read_response()
+    except _TROUBLE as error:
+        raise StorageError(str(error) or type(error).__name__) from error
+    finally:
+        await connection.disconnect(nowait=True)
 
 
 def _connections(url: str) -> ConnectionPool:

@@ -7,7 +7,7 @@ Rule 2: a database written by a later version is not changed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.resources.abc import Traversable
 from typing import Any, Final
 
@@ -15,13 +15,18 @@ import msgspec
 from msgspec import Struct
 
 from mobox.errors import DatabaseTooNew
+from mobox.events import FAILURES
 from mobox.events.message import Message
 from mobox.events.turn import Frontend, UserMessage
-from mobox.storage.chats import Chat, ChatPage, StoredMessage, write_cursor
+from mobox.events.usage import Totals
+from mobox.storage.chats import Chat, ChatPage, RunFacts, StoredMessage, write_cursor
+from mobox.storage.excerpts import Excerpt, Hit
+from mobox.storage.feedback import Feedback
 from mobox.storage.files import StoredFile
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import ClientRequest, RawEntry, Run, RunId
 from mobox.storage.permissions import Permission, input_of
+from mobox.storage.share_links import OpenedLink, ShareLink
 
 Row = Sequence[Any]
 
@@ -38,6 +43,17 @@ class Migration(Struct, frozen=True):
     version: int
     name: str
     sql: str
+
+
+class DatabaseState(Struct, frozen=True):
+    """What a database is, without opening a store."""
+
+    server: str
+    """The database system and its version."""
+    version: int
+    """Of its tables; 0 if there are none yet."""
+    newest: int
+    """The version to which opening a store migrates it."""
 
 
 def read_migrations(folder: Traversable) -> list[Migration]:
@@ -68,7 +84,8 @@ SELECT run.n, run.chat, chat.id, chat.owner, {", ".join(f"run.{name}" for name i
 FROM run JOIN chat ON chat.n = run.chat
 """
 CHAT: Final = (
-    "SELECT chat.n, chat.id, chat.owner, chat.title, chat.created_at, chat.updated_at FROM chat"
+    "SELECT chat.n, chat.id, chat.owner, chat.title, chat.created_at, chat.updated_at,"
+    " chat.pinned_at FROM chat"
 )
 
 MOST: Final = 2**62
@@ -92,8 +109,15 @@ def changing_values(run: Run) -> list[Any]:
 
 def chat_of(row: Row) -> Chat:
     """The chat of a row that `CHAT` selects."""
-    _, id_, owner, title, created_at, updated_at = row
-    return Chat(id=id_, owner=owner, title=title, created_at=created_at, updated_at=updated_at)
+    _, id_, owner, title, created_at, updated_at, pinned_at = row
+    return Chat(
+        id=id_,
+        owner=owner,
+        title=title,
+        created_at=created_at,
+        updated_at=updated_at,
+        pinned_at=pinned_at,
+    )
 
 
 def active_runs_of(rows: Sequence[Row]) -> tuple[Run, ...]:
@@ -101,11 +125,30 @@ def active_runs_of(rows: Sequence[Row]) -> tuple[Run, ...]:
     return tuple({row[1]: run_of(row) for row in rows}.values())
 
 
-def chat_page(rows: Sequence[Row], limit: int, active: tuple[Run, ...]) -> ChatPage:
+def chat_page(rows: Sequence[Row], limit: int) -> ChatPage:
     """The page of rows that `CHAT` selects: one row more than `limit` means that there are more."""
     chats = tuple(map(chat_of, rows[:limit]))
     more = write_cursor(chats[-1].updated_at, rows[limit - 1][0]) if len(rows) > limit else None
-    return ChatPage(chats=chats, active=active, before=more)
+    return ChatPage(chats=chats, before=more)
+
+
+def failed_of(chats: Iterable[Row], reasons: Iterable[Row]) -> frozenset[str]:
+    """The ids of chats whose last run failed.
+
+    `reasons` are the numbers of chats with the reason for which their last run ended, if it has.
+    """
+    ended = {row[0]: row[1] for row in reasons}
+    return frozenset(row[1] for row in chats if ended.get(row[0]) in FAILURES)
+
+
+def hits_of(rows: Iterable[tuple[str, str, str, Excerpt | None]]) -> dict[str, tuple[Hit, ...]]:
+    """By chat, the hits of rows: a chat's id, a message's id and role, and the text around it."""
+    found: dict[str, tuple[Hit, ...]] = {}
+    for chat_id, message_id, role, excerpt in rows:
+        if excerpt is not None:
+            hit = Hit(message_id=message_id, role=role, excerpt=excerpt)
+            found[chat_id] = (*found.get(chat_id, ()), hit)
+    return found
 
 
 # Raw lines and clients' requests
@@ -172,6 +215,31 @@ def answer_of(run_id: str, created_at: int, folded: Message) -> StoredMessage:
     )
 
 
+_decode_facts = msgspec.json.Decoder(
+    tuple[str | None, bool | None, Totals | None, int | None]
+).decode
+
+
+def cached_facts(run: Run, found: bytes | str) -> RunFacts | None:
+    """The facts in a stored fold, as a list; nothing if another version stored them otherwise."""
+    try:
+        model, simulated, usage, context = _decode_facts(found)
+    except msgspec.ValidationError:
+        return None
+    return RunFacts(run=run, model=model, simulated=bool(simulated), usage=usage, context=context)
+
+
+def facts_of(run: Run, folded: Message) -> RunFacts:
+    """The facts of an ended run."""
+    return RunFacts(
+        run=run,
+        model=folded.model,
+        simulated=folded.simulated,
+        usage=folded.usage,
+        context=folded.context,
+    )
+
+
 # Permissions
 
 PERMISSION: Final = (
@@ -183,6 +251,41 @@ def permission_of(row: Row) -> Permission:
     """The permission of a row that `PERMISSION` selects."""
     id_, agent, tool, text, created_at = row
     return Permission(id=id_, agent=agent, tool=tool, input=input_of(text), created_at=created_at)
+
+
+# Feedback
+
+FEEDBACK: Final = """
+SELECT run.id, value, comment, feedback.created_at, feedback.updated_at
+FROM feedback JOIN run ON run.n = feedback.run
+"""
+
+
+def feedback_of(row: Row) -> Feedback:
+    """The feedback of a row that `FEEDBACK` selects."""
+    return Feedback(**dict(zip(Feedback.__struct_fields__, row, strict=True)))
+
+
+# Links
+
+LINK_COLUMNS: Final = ShareLink.__struct_fields__
+_LINK_COLUMNS: Final = ", ".join(f"share_link.{name}" for name in LINK_COLUMNS)
+LINK: Final = f"SELECT {_LINK_COLUMNS} FROM share_link"
+OPENED_LINK: Final = (
+    f"SELECT chat.owner, chat.id, {_LINK_COLUMNS} "
+    "FROM share_link JOIN chat ON chat.n = share_link.chat"
+)
+
+
+def link_of(row: Row) -> ShareLink:
+    """The link of a row that `LINK` selects."""
+    return ShareLink(**dict(zip(LINK_COLUMNS, row, strict=True)))
+
+
+def opened_link_of(row: Row) -> OpenedLink:
+    """The link of a row that `OPENED_LINK` selects."""
+    owner, chat_id, *values = row
+    return OpenedLink(link=link_of(values), owner=owner, chat_id=chat_id)
 
 
 # Keys and tickets

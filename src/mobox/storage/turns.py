@@ -12,10 +12,17 @@ from msgspec import Struct
 
 from mobox.errors import InvalidRequest, KeyReused
 from mobox.events import DoneReason
-from mobox.events.turn import Action, Cut, HistoryMessage, Place, Request, TurnKind, UserMessage
+from mobox.events.turn import (
+    Action,
+    Cut,
+    HistoryMessage,
+    Place,
+    Request,
+    TurnKind,
+    UserMessage,
+)
 from mobox.storage.log import ClientRequest, RunId
 
-_TITLE_LENGTH = 80
 _FAILED: Final = ("error", "lost", "interrupted", "truncated")
 """How an answer ended that is made again because it is not whole."""
 
@@ -97,10 +104,3 @@ _canonical = msgspec.json.Encoder(order="sorted").encode
 def new_run_id(now: int) -> RunId:
     """An unguessable id that sorts by its creation time in milliseconds."""
     return RunId(f"run_{now:012x}{secrets.token_hex(10)}")
-
-
-def title_of(message: UserMessage | None) -> str:
-    """The first line of a chat's first message."""
-    words = message.text.strip() if message is not None else ""
-    line = words.splitlines()[0].strip() if words else "New chat"
-    return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"

@@ -11,16 +11,18 @@ from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
 from mobox.events import LogEntry, StreamEvent
 from mobox.events.turn import Request
 from mobox.settings import Settings
-from mobox.storage.chats import BegunTurn, ChatPage, History, IdleChat, MessagePage
+from mobox.storage.chats import BegunTurn, ChatPage, History, IdleChat, MessagePage, RunFacts
 from mobox.storage.encoding import Appended, NextAttempt, prepare
 from mobox.storage.files import Blobs, FileStore
 from mobox.storage.following import Following
 from mobox.storage.log import RawLine, Run, RunId
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
 from mobox.storage.permissions import Permission
+from mobox.storage.postgres import branches as branches_of_chats
+from mobox.storage.postgres import feedback as feedback_on_answers
 from mobox.storage.postgres import keys as api_keys
 from mobox.storage.postgres import permissions as permissions_of_chats
-from mobox.storage.postgres import reads, retention, turns
+from mobox.storage.postgres import reads, retention, share_links, turns
 from mobox.storage.postgres.database import (
     Connect,
     Connection,
@@ -37,6 +39,7 @@ from mobox.storage.postgres.retention import DeferredDeletes
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.postgres.writer import Writer
 from mobox.storage.read_slots import Effort, Searches
+from mobox.storage.run_lists import RunFilter, RunPage
 from mobox.storage.runs import in_next_attempt
 
 P = ParamSpec("P")
@@ -259,13 +262,25 @@ class PostgresStorage(Following):
     # Chats and messages
 
     async def chats(
-        self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
+        self,
+        owner: str,
+        before: str | None = None,
+        limit: int = 50,
+        query: str = "",
+        agent: str = "",
     ) -> ChatPage:
         if not query:
-            return await self._list_chats(owner, before, limit, query)
+            return await self._list_chats(owner, before, limit, query, agent)
         async with self._searches.of(owner):
             await self._messages.catch_up(storable(owner))
-            return await self._search_chats(owner, before, limit, query)
+            return await self._search_chats(owner, before, limit, query, agent)
+
+    async def list_runs(
+        self, owner: str, filter_: RunFilter, before: str | None = None, limit: int = 50
+    ) -> RunPage:
+        async with self._searches.of(owner):
+            await self._messages.catch_up(storable(owner))
+            return await self._list_runs(owner, filter_, before, limit)
 
     async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
         return await self._messages.history(storable(owner), storable(chat_id), limit)
@@ -275,6 +290,9 @@ class PostgresStorage(Following):
     ) -> MessagePage:
         return await self._messages.page(storable(owner), storable(chat_id), before, limit)
 
+    async def run_facts(self, owner: str, chat_id: str) -> list[RunFacts]:
+        return await self._messages.facts(storable(owner), storable(chat_id))
+
     async def delete(self, owner: str, chat_id: str) -> None:
         async with self.files.releasing(owner, chat_id):
             self._publish_deletion(await self._delete_chat(owner, chat_id), chat_id)
@@ -283,9 +301,19 @@ class PostgresStorage(Following):
     chat = _query(reads.chat)
     permissions = _snapshot(permissions_of_chats.permissions_of)
     revoke_permission = _change(permissions_of_chats.revoke_permission)
+    branches = _snapshot(branches_of_chats.branches_of)
+    choose_branch = _change(branches_of_chats.choose_branch)
+    feedback = _snapshot(feedback_on_answers.feedback_in)
+    give_feedback = _change(feedback_on_answers.give_feedback)
+    take_back_feedback = _change(feedback_on_answers.take_back_feedback)
+    add_link = _change(share_links.add_link)
+    links = _snapshot(share_links.links_of_chat)
+    revoke_link = _change(share_links.revoke_link)
     _list_chats = _snapshot(reads.list_chats)
     _search_chats = _snapshot(reads.list_chats, "search")
+    _list_runs = _snapshot(reads.list_runs, "search")
     rename = _change(turns.rename_chat)
+    pin = _change(turns.pin_chat)
     _delete_chat = _change(turns.delete_chat)
 
     # Retention
@@ -348,6 +376,8 @@ class PostgresStorage(Following):
     revoke_key = _change(api_keys.revoke_key)
     note_use = _change(api_keys.note_use)
     forget_keys = _change(api_keys.forget_keys)
+    find_link = _query(share_links.find_link)
+    links_of = _query(share_links.links_of)
     add_ticket = _change(api_keys.add_ticket)
     take_ticket = _change(api_keys.take_ticket)
 

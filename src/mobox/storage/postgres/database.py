@@ -19,7 +19,7 @@ from mobox.errors import StorageError
 from mobox.settings import Settings, now_ms
 from mobox.storage.retry import Backoff
 from mobox.storage.runs import Lease
-from mobox.storage.tables import Migration, check_version, read_migrations
+from mobox.storage.tables import DatabaseState, Migration, check_version, read_migrations
 
 log = logging.getLogger("mobox.storage")
 
@@ -38,6 +38,13 @@ _SESSION: Final = {
     # A process that hangs in a transaction, or is cut off, blocks others no longer than this.
     "idle_in_transaction_session_timeout": "5s",
 }
+_NO_URL: Final = "not a PostgreSQL URL; escape / # ? @ in the password as %2F %23 %3F %40"
+_MAY_CREATE: Final = """
+SELECT coalesce(
+    has_schema_privilege(to_regnamespace('mobox'), 'CREATE'),
+    has_database_privilege(current_database(), 'CREATE')
+)
+"""
 _SCHEMA: Final = "CREATE SCHEMA IF NOT EXISTS mobox"
 _VERSIONS: Final = """
 CREATE TABLE IF NOT EXISTS migration (
@@ -141,9 +148,7 @@ async def open_database(connect: Connect, seconds: float = 0) -> str:
     try:
         connection = await _first_connection(connect, seconds)
     except ValueError:  # whose message may contain a part of the password
-        raise StorageError(
-            "not a PostgreSQL URL; escape / # ? @ in the password as %2F %23 %3F %40"
-        ) from None
+        raise StorageError(_NO_URL) from None
     except TROUBLE as why:
         raise StorageError(f"cannot connect to the database: {_message(why)}") from why
     try:
@@ -183,6 +188,28 @@ async def _identity(connection: Connection) -> str:
 
 def _message(error: BaseException) -> str:
     return str(error) or type(error).__name__
+
+
+async def inspect_database(connect: Connect) -> DatabaseState:
+    """The state of the database, which is not changed; raises `StorageError`."""
+    try:
+        connection = await connect()
+    except ValueError:  # whose message may contain a part of the password
+        raise StorageError(_NO_URL) from None
+    except TROUBLE as why:
+        raise StorageError(f"cannot connect: {_message(why)}") from why
+    try:
+        await _check_server(connection)
+        newest = migrations()[-1].version
+        version = await _version(connection, newest)
+        if version < newest and not await connection.fetchval(_MAY_CREATE):
+            raise StorageError("its user may not create tables, and some are missing")
+        server = str(await connection.fetchval("SHOW server_version"))
+        return DatabaseState(f"PostgreSQL {server.partition(' ')[0]}", version, newest)
+    except TROUBLE as why:
+        raise StorageError(_message(why)) from why
+    finally:
+        connection.terminate()
 
 
 async def _check_server(connection: Connection) -> None:

@@ -27,21 +27,25 @@ from mobox.storage.chats import (
     Chat,
     History,
     MessagePage,
+    RunFacts,
     StoredMessage,
     read_cursor,
     write_cursor,
 )
 from mobox.storage.log import Run, RunId
 from mobox.storage.postgres.database import Connection, storable
-from mobox.storage.postgres.reads import active_runs, find_chat, read_log
+from mobox.storage.postgres.reads import active_runs, find_chat, read_log, runs_of_chat
 from mobox.storage.postgres.sessions import Sessions
+from mobox.storage.run_queries import usage_columns
 from mobox.storage.tables import (
     MOST,
     Fold,
     Row,
     answer_of,
+    cached_facts,
     cached_message,
     encode_json,
+    facts_of,
     user_message_of,
 )
 
@@ -131,6 +135,36 @@ async def _read_bodies(connection: Connection, numbers: Sequence[int]) -> dict[i
     return {n: _Body(folded_seq, _body_of(columns)) for n, folded_seq, *columns in rows}
 
 
+_FACTS: Final = """
+SELECT run.id, message.n, message.created_at, run.n, run.tail_seq, folded_seq,
+    jsonb_build_array(body->'model', body->'simulated', body->'usage', body->'context')::text,
+    body IS NULL
+FROM run JOIN message ON message.run = run.n WHERE run.chat = $1 AND run.status = 'done'
+"""
+
+
+class _Facts(NamedTuple):
+    """The facts in a stored fold, as JSON; nothing where it is not stored, or is outdated."""
+
+    head: _Head
+    stored: str | None
+
+
+async def _read_facts(
+    connection: Connection, owner: str, chat_id: str
+) -> tuple[list[Run], dict[str, _Facts]]:
+    """All runs of a chat, and the facts of those that have ended."""
+    chat, _ = await find_chat(connection, owner, chat_id)
+    found = {}
+    for run_id, n, created_at, run, seq, folded_seq, stored, is_empty in await connection.fetch(
+        _FACTS, chat
+    ):
+        is_stored = folded_seq == seq and not is_empty
+        head = _Head(n, run_id, created_at, run, seq)
+        found[run_id] = _Facts(head, stored if is_stored else None)
+    return await runs_of_chat(connection, owner, chat_id), found
+
+
 class _Behind(NamedTuple):
     """A message to be folded from the first `seq` entries of a log; `message` is its row number."""
 
@@ -155,7 +189,8 @@ async def _find_behind(connection: Connection, owner: str, after: int) -> list[_
 
 _KEEP: Final = """
 UPDATE message SET words = $1, folded_seq = $2,
-    parts = $4, message_metadata = $5, body = $6, verbatim = $7
+    parts = $4, message_metadata = $5, body = $6, verbatim = $7,
+    input_tokens = $8, output_tokens = $9, cost_usd = $10
 WHERE n = $3 AND folded_seq <= $2
 """
 
@@ -163,7 +198,8 @@ WHERE n = $3 AND folded_seq <= $2
 async def _store_fold(connection: Connection, made: Fold) -> None:
     """Store a fold, unless a later one is stored."""
     words, columns = storable(made.searched.casefold()), columns_of(made.folded)
-    await connection.execute(_KEEP, words, made.seq, made.message, *columns)
+    values = (words, made.seq, made.message, *columns, *usage_columns(made))
+    await connection.execute(_KEEP, *values)
 
 
 # Folding
@@ -295,6 +331,22 @@ class Messages:
         chat, (heads, active, more) = await self._sessions.snapshot(find, "much")
         messages = await self._read(chat_id, heads)
         return chat, MessagePage(messages=messages, active=active, before=more)
+
+    async def facts(self, owner: str, chat_id: str) -> list[RunFacts]:
+        find = partial(_read_facts, owner=owner, chat_id=chat_id)
+        runs, found = await self._sessions.snapshot(find, "much")
+        return [await self._facts(run, found.get(run.id)) for run in runs]
+
+    async def _facts(self, run: Run, found: _Facts | None) -> RunFacts:
+        if found is None:
+            return RunFacts(run=run)
+        stored = None if found.stored is None else cached_facts(run, found.stored)
+        if stored is not None:
+            return stored
+        (message,) = await self._read(run.chat_id, [found.head])
+        return (
+            facts_of(run, message.body) if isinstance(message.body, Message) else RunFacts(run=run)
+        )
 
     async def catch_up(self, owner: str) -> None:
         """Store the messages that were never read."""

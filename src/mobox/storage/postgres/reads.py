@@ -6,12 +6,19 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any, Final
 
+import msgspec
+from msgspec.structs import replace
+
 from mobox.errors import ChatNotFound, InvalidCursor, LogDeleted, RunNotFound
 from mobox.events.entries import NO_ENTRIES, Entries
-from mobox.storage.chats import Chat, ChatPage, read_cursor
+from mobox.events.turn import PromptPart, UserMessage
+from mobox.storage.chats import MOST_PINNED, Chat, ChatPage, read_cursor
 from mobox.storage.encoding import EVENTS_PER_ROW, decode_pieces
+from mobox.storage.excerpts import HITS, Excerpt, Hit, excerpt_of
 from mobox.storage.log import PAGE, Position, RawEntry, Run, RunId
-from mobox.storage.postgres.database import NOW, Connection
+from mobox.storage.postgres.database import NOW, Connection, storable
+from mobox.storage.run_lists import RunFilter, RunPage
+from mobox.storage.run_queries import CURSOR, START, list_query, run_page
 from mobox.storage.tables import (
     CHAT,
     LATEST,
@@ -21,6 +28,8 @@ from mobox.storage.tables import (
     active_runs_of,
     chat_of,
     chat_page,
+    failed_of,
+    hits_of,
     raw_entry_of,
     run_of,
 )
@@ -46,6 +55,17 @@ async def owned_run(
     deleted = "SELECT 1 FROM deleted_run WHERE id = $1 AND owner = $2"
     is_deleted = await connection.fetchval(deleted, run_id, owner) is not None
     raise LogDeleted(run_id) if is_deleted else RunNotFound(run_id)
+
+
+async def run_in_chat(
+    connection: Connection, owner: str, chat_id: str, run_id: str, lock: str = ""
+) -> tuple[int, int]:
+    """The numbers of a chat and of one of its runs."""
+    chat, _ = await find_chat(connection, owner, chat_id)
+    n, found = await owned_run(connection, owner, run_id, lock)
+    if found.chat_id != chat_id:
+        raise RunNotFound(run_id)
+    return chat, n
 
 
 async def run(connection: Connection, owner: str, run_id: str) -> Run:
@@ -82,6 +102,17 @@ async def run_after(
 async def busy_chats(connection: Connection, owner: str) -> set[str]:
     running = "SELECT chat.id FROM run JOIN chat ON chat.n = run.chat WHERE run.status = 'running'"
     return {row[0] for row in await connection.fetch(f"{running} AND owner = $1", owner)}
+
+
+async def list_runs(
+    connection: Connection, owner: str, filter_: RunFilter, before: str | None, limit: int
+) -> RunPage:
+    """See `Chats.list_runs`."""
+    cursor = read_cursor(before, CURSOR) if before is not None else START
+    row = "($2::bigint, $3::bigint, $4::bigint)"
+    query = list_query(filter_, "$1", row, "$6", "$5::bigint")
+    agent = [] if filter_.agent is None else [storable(filter_.agent)]
+    return run_page(await connection.fetch(query, owner, *cursor, limit + 1, *agent), limit)
 
 
 async def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[str, RunId]:
@@ -217,8 +248,15 @@ async def find_chat(
     return row[0], chat_of(row)
 
 
+_LAST_AGENT: Final = "(SELECT agent FROM run WHERE run.chat = chat.n ORDER BY run.n DESC LIMIT 1)"
+_PINNED: Final = f"""
+{CHAT} WHERE owner = $1 AND pinned_at IS NOT NULL AND ($2 = '' OR {_LAST_AGENT} = $2)
+ORDER BY pinned_at, n LIMIT {MOST_PINNED}
+"""
+_AGENTS: Final = f"SELECT id, {_LAST_AGENT} FROM chat WHERE n = ANY($1)"
 _LIST: Final = f"""
-{CHAT} WHERE owner = $1 AND (updated_at, n) < ($2, $3) AND ($5 = '' OR strpos(words, $5) > 0
+{CHAT} WHERE owner = $1 AND (updated_at, n) < ($2, $3)
+    AND ($6 = '' OR {_LAST_AGENT} = $6) AND ($5 = '' OR strpos(words, $5) > 0
     OR EXISTS (
         SELECT 1 FROM message
         WHERE message.chat = chat.n AND NOT superseded AND strpos(message.words, $5) > 0
@@ -229,16 +267,61 @@ _ACTIVE: Final = f"""
 {RUN} WHERE run.chat = ANY($1) AND run.status != 'done' AND NOT run.superseded
 ORDER BY run.status = 'running', run.n
 """
+_ENDED: Final = """
+SELECT DISTINCT ON (chat) chat, reason FROM run
+WHERE chat = ANY($1) AND NOT superseded ORDER BY chat, n DESC
+"""
 
 
 async def list_chats(
-    connection: Connection, owner: str, before: str | None, limit: int, query: str
+    connection: Connection, owner: str, before: str | None, limit: int, query: str, agent: str
 ) -> ChatPage:
     updated_at, n = read_cursor(before, 2) if before is not None else LATEST
-    values = (owner, updated_at, n, limit + 1, query.casefold())
+    values = (owner, updated_at, n, limit + 1, query.casefold(), agent)
     rows = await connection.fetch(_LIST, *values)
-    active = await active_runs(connection, [row[0] for row in rows[:limit]])
-    return chat_page(rows, limit, active)
+    is_first = before is None and not query
+    pinned = await connection.fetch(_PINNED, owner, agent) if is_first else []
+    shown = list({row[0]: None for row in (*rows[:limit], *pinned)})
+    agents = await connection.fetch(_AGENTS, shown)
+    return replace(
+        chat_page(rows, limit),
+        active=await active_runs(connection, shown),
+        failed=failed_of((*rows[:limit], *pinned), await connection.fetch(_ENDED, shown)),
+        pinned=tuple(map(chat_of, pinned)),
+        agents={chat_id: name for chat_id, name in agents if name is not None},
+        hits=await _hits(connection, shown, query) if query else {},
+    )
+
+
+_LONGEST: Final = 100_000
+"""Characters of a message whose own text is read; of a longer one, its words in lower case."""
+_HITS: Final = f"""
+SELECT chat.id, found.id, found.role, found.words, found.content, found.parts
+FROM unnest($1::bigint[]) WITH ORDINALITY AS shown (n, place) JOIN chat ON chat.n = shown.n
+JOIN LATERAL (
+    SELECT n, id, role,
+        substr(words, greatest(strpos(words, $2) - 200, 1), 600 + length($2)) AS words,
+        CASE WHEN length(words) < {_LONGEST} THEN body ->> 'content' END AS content,
+        CASE WHEN length(words) < {_LONGEST} AND role = 'user' THEN parts END AS parts
+    FROM message WHERE message.chat = chat.n AND NOT superseded AND strpos(words, $2) > 0
+    ORDER BY n DESC LIMIT {HITS}
+) AS found ON TRUE
+ORDER BY shown.place, found.n
+"""
+
+
+async def _hits(connection: Connection, chats: list[int], query: str) -> dict[str, tuple[Hit, ...]]:
+    rows = await connection.fetch(_HITS, chats, query.casefold())
+    return hits_of((row[0], row[1], row[2], _excerpt(query, *row[3:])) for row in map(tuple, rows))
+
+
+_decode_parts = msgspec.json.Decoder(tuple[PromptPart, ...]).decode
+
+
+def _excerpt(query: str, words: str, content: str | None, parts: str | None) -> Excerpt | None:
+    """Around the query in a message's own text, else in its words, which are in lower case."""
+    text = UserMessage(id="", parts=_decode_parts(parts)).text if parts is not None else content
+    return excerpt_of(text or "", query) or excerpt_of(words, query)
 
 
 async def active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:

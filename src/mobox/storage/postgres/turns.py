@@ -27,6 +27,7 @@ from mobox.storage.tables import (
     encode_frontend,
     run_of,
 )
+from mobox.storage.titles import title_of
 from mobox.storage.turns import (
     check_repeated,
     client_request,
@@ -34,7 +35,6 @@ from mobox.storage.turns import (
     kind_of,
     new_run_id,
     plan_turn,
-    title_of,
 )
 
 # Clients' requests to runs: their names, where their answers start, and frontend data.
@@ -129,18 +129,26 @@ async def _known_run(connection: Connection, owner: str, request: Request) -> Ru
 
 
 _CHAT_FOR: Final = """
-INSERT INTO chat (id, owner, title, words, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
+INSERT INTO chat (id, owner, title, words, created_at, updated_at, weak_title)
+VALUES ($1, $2, $3, $4, $5, $5, $6)
 ON CONFLICT (id) DO UPDATE SET updated_at = $5 WHERE chat.owner = excluded.owner RETURNING n
+"""
+_BETTER_TITLE: Final = """
+UPDATE chat SET title = $2, words = $3, weak_title = FALSE WHERE n = $1 AND weak_title
 """
 
 
 async def _chat_for(transaction: Transaction, owner: str, request: Request) -> int:
     """The row number of the chat, created if there is none, and locked until the commit."""
-    title = storable(title_of(request.message))
-    values = (request.chat_id, owner, title, title.casefold(), transaction.now)
+    made = title_of(request.message)
+    title = storable(made.text)
+    words = title.casefold()
+    values = (request.chat_id, owner, title, words, transaction.now, made.is_weak)
     n: int | None = await transaction.connection.fetchval(_CHAT_FOR, *values)
     if n is None:
         raise ChatNotFound(request.chat_id)
+    if not made.is_weak:
+        await transaction.connection.execute(_BETTER_TITLE, n, title, words)
     return n
 
 
@@ -313,9 +321,17 @@ SELECT id FROM gone
 async def rename_chat(transaction: Transaction, owner: str, chat_id: str, title: str) -> Chat:
     connection = transaction.connection
     n, chat = await find_chat(connection, owner, chat_id, "FOR NO KEY UPDATE")
-    change = "UPDATE chat SET title = $2, words = $3 WHERE n = $1"
+    change = "UPDATE chat SET title = $2, words = $3, weak_title = FALSE WHERE n = $1"
     await connection.execute(change, n, title, title.casefold())
     return replace(chat, title=title)
+
+
+async def pin_chat(transaction: Transaction, owner: str, chat_id: str, is_pinned: bool) -> Chat:
+    connection = transaction.connection
+    n, chat = await find_chat(connection, owner, chat_id, "FOR NO KEY UPDATE")
+    pinned_at = (chat.pinned_at or transaction.now) if is_pinned else None
+    await connection.execute("UPDATE chat SET pinned_at = $2 WHERE n = $1", n, pinned_at)
+    return replace(chat, pinned_at=pinned_at)
 
 
 async def delete_chat(transaction: Transaction, owner: str, chat_id: str) -> list[RunId]:

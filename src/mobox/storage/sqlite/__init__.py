@@ -18,7 +18,15 @@ from mobox.errors import StorageError, WriteRefused
 from mobox.events import LogEntry, StreamEvent
 from mobox.events.turn import Request
 from mobox.settings import Settings
-from mobox.storage.chats import BegunTurn, Chat, ChatPage, History, IdleChat, MessagePage
+from mobox.storage.chats import (
+    BegunTurn,
+    Chat,
+    ChatPage,
+    History,
+    IdleChat,
+    MessagePage,
+    RunFacts,
+)
 from mobox.storage.encoding import Appended, prepare
 from mobox.storage.files import Blobs, FileStore
 from mobox.storage.following import Following, Page
@@ -26,9 +34,12 @@ from mobox.storage.log import RawLine, Run, RunId
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
 from mobox.storage.permissions import Permission
 from mobox.storage.read_slots import Effort, ReadSlots, Searches
+from mobox.storage.run_lists import RunFilter, RunPage
+from mobox.storage.sqlite import branches as branches_of_chats
+from mobox.storage.sqlite import feedback as feedback_on_answers
 from mobox.storage.sqlite import keys as api_keys
 from mobox.storage.sqlite import permissions as permissions_of_chats
-from mobox.storage.sqlite import reads, retention, turns
+from mobox.storage.sqlite import reads, retention, share_links, turns
 from mobox.storage.sqlite.appends import start_next_attempt
 from mobox.storage.sqlite.database import (
     Checkpoints,
@@ -263,14 +274,27 @@ class SqliteStorage(Following):
     # Chats and messages
 
     async def chats(
-        self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
+        self,
+        owner: str,
+        before: str | None = None,
+        limit: int = 50,
+        query: str = "",
+        agent: str = "",
     ) -> ChatPage:
-        values = owner, before, limit, query
+        values = owner, before, limit, query, agent
         if not query:
             return await self._readers.snapshot(reads.list_chats, *values)
         async with self._searches.of(owner):
             await self._catch_up(owner)
             return await self._read_in_slot("search", lambda c: reads.list_chats(c, *values))
+
+    async def list_runs(
+        self, owner: str, filter_: RunFilter, before: str | None = None, limit: int = 50
+    ) -> RunPage:
+        values = owner, filter_, before, limit
+        async with self._searches.of(owner):
+            await self._catch_up(owner)
+            return await self._read_in_slot("search", lambda c: reads.list_runs(c, *values))
 
     async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
         chat, page = await self._read_page(owner, chat_id, None, limit or MOST)
@@ -296,9 +320,19 @@ class SqliteStorage(Following):
         values = owner, chat_id, before, limit
         read = self._read_in_slot("much", lambda c: reads.read_page(c, *values))
         chat, page, folds = await read
+        self._keep_all(folds)
+        return chat, page
+
+    def _keep_all(self, folds: Iterable[Fold]) -> None:
         for made in folds:
             self._keep(made).add_done_callback(lambda kept: kept.cancelled() or kept.exception())
-        return chat, page
+
+    async def run_facts(self, owner: str, chat_id: str) -> list[RunFacts]:
+        facts, folds = await self._read_in_slot(
+            "much", lambda c: reads.read_facts(c, owner, chat_id)
+        )
+        self._keep_all(folds)
+        return facts
 
     async def _catch_up(self, owner: str) -> None:
         """Store the folds of messages that were never read; skips those the database rejects."""
@@ -317,7 +351,16 @@ class SqliteStorage(Following):
     chat = _snapshot(reads.chat)
     permissions = _snapshot(permissions_of_chats.permissions_of)
     revoke_permission = _change(permissions_of_chats.revoke_permission)
+    branches = _snapshot(branches_of_chats.branches_of)
+    choose_branch = _change(branches_of_chats.choose_branch)
+    feedback = _snapshot(feedback_on_answers.feedback_in)
+    give_feedback = _change(feedback_on_answers.give_feedback)
+    take_back_feedback = _change(feedback_on_answers.take_back_feedback)
+    add_link = _change(share_links.add_link)
+    links = _snapshot(share_links.links_of_chat)
+    revoke_link = _change(share_links.revoke_link)
     rename = _change(turns.rename_chat)
+    pin = _change(turns.pin_chat)
     _delete_chat = _change(turns.delete_chat)
 
     # Retention
@@ -358,6 +401,8 @@ class SqliteStorage(Following):
     revoke_key = _change(api_keys.revoke_key)
     note_use = _change(api_keys.note_use)
     forget_keys = _change(api_keys.forget_keys)
+    find_link = _snapshot(share_links.find_link)
+    links_of = _snapshot(share_links.links_of)
     add_ticket = _change(api_keys.add_ticket)
     take_ticket = _change(api_keys.take_ticket)
 

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
@@ -19,7 +19,7 @@ from mobox.errors import StorageError
 from mobox.settings import Settings, now_ms
 from mobox.storage.retry import Backoff
 from mobox.storage.runs import Lease
-from mobox.storage.tables import Migration, check_version, read_migrations
+from mobox.storage.tables import DatabaseState, Migration, check_version, read_migrations
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -59,6 +59,25 @@ def open_database(
     except sqlite3.Error as error:
         raise StorageError(f"cannot open {path}: {error}") from error
     return connection
+
+
+def inspect_database(path: Path, seconds: float) -> DatabaseState:
+    """The state of an existing file, of which nothing is changed; raises `StorageError`.
+
+    Waits so long for another process that writes.
+    """
+    newest = migrations()[-1].version
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as database:
+            database.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
+            database.execute("BEGIN IMMEDIATE")  # whether it can be written
+            find = "SELECT count(*) FROM sqlite_master WHERE name = 'migration'"
+            ((has_tables,),) = database.execute(find).fetchall()
+            version = _version(database, newest) if has_tables else 0
+            database.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        raise StorageError(str(error)) from error
+    return DatabaseState(f"SQLite {sqlite3.sqlite_version}", version, newest)
 
 
 def _make_private(path: Path) -> None:

@@ -15,11 +15,36 @@ from pathlib import Path
 from mobox.errors import StorageError
 
 
+def processes_of(database: Path) -> list[int]:
+    """The ids of the running processes that have opened this database file."""
+    files = sorted(_folder(database).glob("*-*"))
+    return [int(file.name.partition("-")[0]) for file in files if _is_locked(file)]
+
+
+def _folder(database: Path) -> Path:
+    return database.with_name(f"{database.name}-processes")
+
+
+def _is_locked(file: Path) -> bool | None:
+    """Whether a process has the lock of a file; `None` if there is no such file."""
+    try:
+        number = os.open(file, os.O_RDWR)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(number)
+    return False
+
+
 class ProcessFiles:
     """The lock of this process, and a look at those of others."""
 
     def __init__(self, database: Path, name: str) -> None:
-        self._folder = database.with_name(f"{database.name}-processes")
+        self._folder = _folder(database)
         self._file = self._folder / name
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -30,17 +55,7 @@ class ProcessFiles:
 
     def is_running(self, name: str) -> bool | None:
         """Whether the process of that name is running; `None` if it has no file."""
-        try:
-            file = os.open(self._folder / name, os.O_RDWR)
-        except OSError:
-            return None
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(file)
-        return False
+        return _is_locked(self._folder / name)
 
     def forget(self, name: str) -> None:
         """Delete the file of a process that has ended."""

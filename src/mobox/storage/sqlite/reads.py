@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from mobox.errors import ChatNotFound, InvalidCursor, LogDeleted, RunNotFound
 from mobox.events import LogEntry
@@ -15,15 +16,20 @@ from mobox.events.entries import NO_ENTRIES, Entries
 from mobox.events.message import Message
 from mobox.events.transcript import build_message
 from mobox.storage.chats import (
+    MOST_PINNED,
     Chat,
     ChatPage,
     MessagePage,
+    RunFacts,
     StoredMessage,
     read_cursor,
     write_cursor,
 )
 from mobox.storage.encoding import decode_pieces
+from mobox.storage.excerpts import HITS, Hit, excerpt_of
 from mobox.storage.log import PAGE, Position, RawEntry, Run, RunId
+from mobox.storage.run_lists import RunFilter, RunPage
+from mobox.storage.run_queries import CURSOR, START, list_query, run_page, usage_columns
 from mobox.storage.sqlite.database import Connection, Transaction
 from mobox.storage.tables import (
     CHAT,
@@ -34,10 +40,14 @@ from mobox.storage.tables import (
     Row,
     active_runs_of,
     answer_of,
+    cached_facts,
     cached_message,
     chat_of,
     chat_page,
     encode_json,
+    facts_of,
+    failed_of,
+    hits_of,
     raw_entry_of,
     run_of,
     user_message_of,
@@ -62,6 +72,15 @@ def owned_run(connection: Connection, owner: str, run_id: str) -> tuple[int, Run
     deleted = "SELECT 1 FROM deleted_run WHERE id = ? AND owner = ?"
     is_deleted = connection.execute(deleted, (run_id, owner)).fetchone() is not None
     raise LogDeleted(run_id) if is_deleted else RunNotFound(run_id)
+
+
+def run_in_chat(connection: Connection, owner: str, chat_id: str, run_id: str) -> tuple[int, int]:
+    """The numbers of a chat and of one of its runs."""
+    chat, _ = find_chat(connection, owner, chat_id)
+    n, found = owned_run(connection, owner, run_id)
+    if found.chat_id != chat_id:
+        raise RunNotFound(run_id)
+    return chat, n
 
 
 def run(connection: Connection, owner: str, run_id: str) -> Run:
@@ -93,6 +112,17 @@ def run_after(connection: Connection, owner: str, chat_id: str, run_id: RunId | 
 def busy_chats(connection: Connection, owner: str) -> set[str]:
     running = "SELECT chat.id FROM run JOIN chat ON chat.n = run.chat WHERE run.status = 'running'"
     return {chat_id for (chat_id,) in connection.execute(f"{running} AND owner = ?", (owner,))}
+
+
+def list_runs(
+    connection: Connection, owner: str, filter_: RunFilter, before: str | None, limit: int
+) -> RunPage:
+    """See `Chats.list_runs`."""
+    cursor = read_cursor(before, CURSOR) if before is not None else START
+    query = list_query(filter_, "?1", "(?2, ?3, ?4)", "?6", "?5")
+    agent = [] if filter_.agent is None else [filter_.agent]
+    rows = connection.execute(query, (owner, *cursor, limit + 1, *agent)).fetchall()
+    return run_page(rows, limit)
 
 
 def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[str, RunId]:
@@ -304,10 +334,17 @@ def find_chat(connection: Connection, owner: str, chat_id: str) -> tuple[int, Ch
     return row[0], chat_of(row)
 
 
-_LISTED = """
-WHERE owner = :owner AND (updated_at, n) < (:updated_at, :n) {filter}
+_LAST_AGENT = "(SELECT agent FROM run WHERE run.chat = chat.n ORDER BY run.n DESC LIMIT 1)"
+_BY_AGENT = f"AND (:agent = '' OR {_LAST_AGENT} = :agent)"
+_LISTED = f"""
+WHERE owner = :owner AND (updated_at, n) < (:updated_at, :n) {{filter}} {_BY_AGENT}
 ORDER BY updated_at DESC, n DESC LIMIT :limit
 """
+_PINNED = f"""
+{CHAT} WHERE owner = :owner AND pinned_at IS NOT NULL {_BY_AGENT}
+ORDER BY pinned_at, n LIMIT {MOST_PINNED}
+"""
+_AGENTS = f"SELECT id, {_LAST_AGENT} FROM chat WHERE n IN (SELECT value FROM json_each(?))"
 _FOUND = """
 AND ({title} OR EXISTS (
     SELECT 1 FROM message WHERE chat = chat.n AND superseded = 0 AND {content}
@@ -319,11 +356,16 @@ _ACTIVE = f"""
 {RUN} WHERE run.chat IN (SELECT value FROM json_each(?))
 AND run.status != 'done' AND run.superseded = 0 ORDER BY run.status = 'running', run.n
 """
+_ENDED = """
+SELECT last.chat, last.reason FROM json_each(?) JOIN run AS last ON last.n = (
+    SELECT run.n FROM run WHERE run.chat = value AND run.superseded = 0 ORDER BY run.n DESC LIMIT 1
+)
+"""
 _ESCAPES = str.maketrans({character: "\\" + character for character in "\\%_"})
 
 
 def list_chats(
-    connection: Connection, owner: str, before: str | None, limit: int, query: str
+    connection: Connection, owner: str, before: str | None, limit: int, query: str, agent: str
 ) -> ChatPage:
     updated_at, n = read_cursor(before, 2) if before is not None else LATEST
     values = {
@@ -333,11 +375,48 @@ def list_chats(
         "limit": limit + 1,
         "pattern": f"%{query.translate(_ESCAPES)}%",
         "query": query.casefold(),
+        "agent": agent,
     }
     listed = f"{CHAT} {_LISTED.format(filter=_filter(query))}"
     rows = connection.execute(listed, values).fetchall()
-    active = active_runs(connection, [row[0] for row in rows[:limit]])
-    return chat_page(rows, limit, active)
+    is_first = before is None and not query
+    pinned = connection.execute(_PINNED, values).fetchall() if is_first else []
+    shown = list({row[0]: None for row in (*rows[:limit], *pinned)})
+    return replace(
+        chat_page(rows, limit),
+        active=active_runs(connection, shown),
+        failed=failed_of(
+            (*rows[:limit], *pinned), connection.execute(_ENDED, (json.dumps(shown),))
+        ),
+        pinned=tuple(map(chat_of, pinned)),
+        agents=_agents(connection, shown),
+        hits=_hits(connection, shown, query, values) if query else {},
+    )
+
+
+def _agents(connection: Connection, chats: list[int]) -> dict[str, str]:
+    rows = connection.execute(_AGENTS, (json.dumps(chats),))
+    return {chat_id: agent for chat_id, agent in rows if agent is not None}
+
+
+_HITS = f"""
+SELECT chat.id, message.id, role, content
+FROM json_each(:chats) AS shown JOIN chat ON chat.n = shown.value JOIN message ON message.n IN (
+    SELECT n FROM message WHERE chat = shown.value AND superseded = 0 AND {{content}}
+    ORDER BY n DESC LIMIT {HITS}
+)
+ORDER BY shown.key, message.n
+"""
+
+
+def _hits(
+    connection: Connection, chats: list[int], query: str, values: dict[str, Any]
+) -> dict[str, tuple[Hit, ...]]:
+    condition = _condition(query).format("content")
+    found = connection.execute(
+        _HITS.format(content=condition), {**values, "chats": json.dumps(chats)}
+    )
+    return hits_of((*ids, excerpt_of(text, query)) for *ids, text in found)
 
 
 def active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
@@ -347,9 +426,13 @@ def active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
 
 def _filter(query: str) -> str:
     """LIKE is fast, but ignores case for ASCII only."""
-    condition = _LIKE if query.isascii() else _CONTAINS
+    condition = _condition(query)
     found = _FOUND.format(title=condition.format("title"), content=condition.format("content"))
     return found if query else ""
+
+
+def _condition(query: str) -> str:
+    return _LIKE if query.isascii() else _CONTAINS
 
 
 # Reads messages: folds of logs, made again where the stored one is outdated.
@@ -402,6 +485,37 @@ def _fold_log(connection: Connection, run_id: str) -> Message:
     return build_message(iterate_log(connection, RunId(run_id)), run_id)
 
 
+# What is known about runs without reading their messages
+
+_FACTS = """
+SELECT run.id, message.n, folded_seq,
+    json_extract(body, '$.model', '$.simulated', '$.usage', '$.context')
+FROM run JOIN message ON message.run = run.n WHERE run.chat = ? AND run.status = 'done'
+"""
+
+
+def read_facts(
+    connection: Connection, owner: str, chat_id: str
+) -> tuple[list[RunFacts], list[Fold]]:
+    """The facts of all runs of a chat, and the folds that were made for them."""
+    chat, _ = find_chat(connection, owner, chat_id)
+    rows = {run_id: row for run_id, *row in connection.execute(_FACTS, (chat,))}
+    folds: list[Fold] = []
+    runs = runs_of_chat(connection, owner, chat_id)
+    return [_facts(connection, run, rows.get(run.id), folds) for run in runs], folds
+
+
+def _facts(connection: Connection, run: Run, row: Row | None, folds: list[Fold]) -> RunFacts:
+    if row is None:
+        return RunFacts(run=run)
+    n, folded_seq, found = row
+    is_stored = found is not None and folded_seq == run.tail_seq
+    if is_stored and (facts := cached_facts(run, found)) is not None:
+        return facts
+    folds.append(Fold(n, run.tail_seq, _fold_log(connection, run.id)))
+    return facts_of(run, folds[-1].folded)
+
+
 # Folds of messages that were never read
 
 _BEHIND = """
@@ -418,10 +532,14 @@ def folds_behind(connection: Connection, owner: str, after: int) -> list[Fold]:
     return [Fold(n, seq, _fold_log(connection, run_id)) for n, run_id, seq in rows]
 
 
-_KEEP = "UPDATE message SET body = ?, content = ?, folded_seq = ? WHERE n = ? AND folded_seq <= ?"
+_KEEP = """
+UPDATE message SET body = ?, content = ?, folded_seq = ?,
+    input_tokens = ?, output_tokens = ?, cost_usd = ?
+WHERE n = ? AND folded_seq <= ?
+"""
 
 
 def store_fold(transaction: Transaction, made: Fold) -> None:
     """Store a fold, unless a later one is stored."""
-    row = (encode_json(made.folded).decode(), made.searched, made.seq, made.message, made.seq)
-    transaction.connection.execute(_KEEP, row)
+    fold = (encode_json(made.folded).decode(), made.searched, made.seq, *usage_columns(made))
+    transaction.connection.execute(_KEEP, (*fold, made.message, made.seq))

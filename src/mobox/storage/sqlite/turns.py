@@ -18,6 +18,7 @@ from mobox.storage.sqlite.appends import check_none_runs, save_run
 from mobox.storage.sqlite.database import Connection, Transaction
 from mobox.storage.sqlite.reads import find_chat, find_run, owned_run
 from mobox.storage.tables import RUN, client_request_of, encode_frontend, encode_json, run_of
+from mobox.storage.titles import title_of
 from mobox.storage.turns import (
     check_repeated,
     client_request,
@@ -25,7 +26,6 @@ from mobox.storage.turns import (
     kind_of,
     new_run_id,
     plan_turn,
-    title_of,
 )
 
 # Clients' requests to runs: their names, where their answers start, and frontend data.
@@ -114,8 +114,15 @@ def _known_run(transaction: Transaction, owner: str, request: Request) -> Run | 
     return run_of(found)
 
 
+_ADD_CHAT = """
+INSERT INTO chat (id, owner, title, weak_title, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)
+"""
+_BETTER_TITLE = "UPDATE chat SET title = ?, weak_title = 0 WHERE n = ? AND weak_title = 1"
+
+
 def _chat_for(transaction: Transaction, owner: str, request: Request) -> int:
     """The row number of the chat, created if there is none."""
+    title = title_of(request.message)
     find = "SELECT n, owner FROM chat WHERE id = ?"
     row = transaction.connection.execute(find, (request.chat_id,)).fetchone()
     if row is not None and row[1] != owner:
@@ -123,11 +130,12 @@ def _chat_for(transaction: Transaction, owner: str, request: Request) -> int:
     if row is not None:
         touch = "UPDATE chat SET updated_at = ? WHERE n = ?"
         transaction.connection.execute(touch, (transaction.now, row[0]))
+        if request.message is not None and not title.is_weak:
+            transaction.connection.execute(_BETTER_TITLE, (title.text, row[0]))
         return int(row[0])
-    add = "INSERT INTO chat (id, owner, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?)"
-    title, now = title_of(request.message), transaction.now
-    made = transaction.connection.execute(add, (request.chat_id, owner, title, now, now))
-    return made.lastrowid or 0
+    now = transaction.now
+    values = (request.chat_id, owner, title.text, title.is_weak, now, now)
+    return transaction.connection.execute(_ADD_CHAT, values).lastrowid or 0
 
 
 def _live(transaction: Transaction, chat: int) -> list[tuple[int, HistoryMessage]]:
@@ -262,8 +270,16 @@ def expire_process(transaction: Transaction, process: str) -> None:
 
 def rename_chat(transaction: Transaction, owner: str, chat_id: str, title: str) -> Chat:
     n, chat = find_chat(transaction.connection, owner, chat_id)
-    transaction.connection.execute("UPDATE chat SET title = ? WHERE n = ?", (title, n))
+    change = "UPDATE chat SET title = ?, weak_title = 0 WHERE n = ?"
+    transaction.connection.execute(change, (title, n))
     return replace(chat, title=title)
+
+
+def pin_chat(transaction: Transaction, owner: str, chat_id: str, is_pinned: bool) -> Chat:
+    n, chat = find_chat(transaction.connection, owner, chat_id)
+    pinned_at = (chat.pinned_at or transaction.now) if is_pinned else None
+    transaction.connection.execute("UPDATE chat SET pinned_at = ? WHERE n = ?", (pinned_at, n))
+    return replace(chat, pinned_at=pinned_at)
 
 
 def delete_chat(transaction: Transaction, owner: str, chat_id: str) -> list[RunId]:
