@@ -16,6 +16,7 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
+from environments.test_environments import make
 from mobox.cli.logs import added
 from mobox.events import Done, Start
 from mobox.formatters.ai_sdk.requests import read_request
@@ -25,6 +26,9 @@ from mobox.storage.log import RawLine
 from mobox.supervisor.agent_files import StderrFolder
 from server.live_server import LIMIT, MOBOX, clean_environment, live_server, message, mobox
 from support.postgres_server import Databases
+from support.wheels import index
+
+__all__ = ["index"]
 
 DEMO = Path(__file__).parents[2] / "agents"
 
@@ -92,6 +96,14 @@ def test_terminal_gets_no_control_sequences(tmp_path: Path) -> None:
     line = r"\x1b]0;mine\x07 \x9b31m \u202e {} é" + "\tend"
     expected = [line.format(r"\xff"), "--- stderr of attempt 1 ---", line.format("\ufffd")]
     assert said.decode().splitlines() == expected
+
+
+def test_agent_that_has_written_nothing_is_reported(tmp_path: Path, index: Path) -> None:
+    make(tmp_path / "agents" / "echo", requirements_txt="unheard\n")
+    _, _, errors = mobox("run", "echo", "Hi", cwd=tmp_path)
+    (run_id,) = re.findall(r"mobox logs (run_\w+)", errors)
+    nothing = f"mobox: the agent of run {run_id} has written nothing\n"
+    assert mobox("logs", run_id, cwd=tmp_path) == (0, "", nothing)
 
 
 def test_unknown_run_is_not_found(tmp_path: Path) -> None:

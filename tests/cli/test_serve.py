@@ -30,6 +30,8 @@ VALUES = {
     "redis_url": ("redis://cache:6379/1", "redis://cache:6379/1"),
     "redis_prefix": ("team", "team"),
     "agents": ("/srv/agents", Path("/srv/agents")),
+    "environments": ("/srv/environments", Path("/srv/environments")),
+    "sandbox": ("process", "process"),
     "agent": ("demo", "demo"),
     "allowed_hosts": ("a.example, b.example,", ("a.example", "b.example")),
     "allowed_origins": ("https://a.example", ("https://a.example",)),
@@ -38,6 +40,7 @@ VALUES = {
     "forwarded_headers": ("X-Tenant", ("x-tenant",)),
     "static_tools": ("ALL", "all"),
     "max_body": ("1000", 1000),
+    "request_timeout": ("9", 9.0),
     "max_chat_body": ("2000", 2000),
     "files": ("s3", "s3"),
     "max_file": ("300", 300),
@@ -58,6 +61,13 @@ VALUES = {
     "health_host": ("0.0.0.0", "0.0.0.0"),
     "models": ("my.yaml", Path("my.yaml")),
     "record_models": ("true", True),
+    "brand_name": ("Acme", "Acme"),
+    "brand_logo": ("logo.svg", Path("logo.svg")),
+    "brand_accent": ("#0a7d5a", "#0a7d5a"),
+    "brand_welcome": ("How can we help?", "How can we help?"),
+    "brand_starters": ("One, two|Three", ("One, two", "Three")),
+    "hidden": ("demo,protocol", ("demo", "protocol")),
+    "embed_origins": ("https://shop.example", ("https://shop.example",)),
     "log_level": ("WARNING", "warning"),
 }
 
@@ -115,7 +125,7 @@ def test_every_setting_is_tried_here() -> None:
     of_a_supervisor = {"drain", "grace", "look", "notice", "quiet", "sweep", "sweep_files"}
     of_a_store = {"busy_seconds", "opening_seconds", "poll_seconds", "raw_bytes", "readers"}
     of_processes = {"exit_seconds", "spare_seconds"}
-    of_a_program = {"beside", "clock", "synchronous"}
+    of_a_program = {"beside", "claims", "clock", "installs", "synchronous"}
     only_in_programs = of_a_supervisor | of_processes | of_a_store | of_a_program
     assert VALUES.keys() | only_in_programs == set(Settings.__struct_fields__)
     assert not VALUES.keys() & only_in_programs
@@ -338,7 +348,9 @@ def test_the_first_thing_to_read_is_the_address_and_the_last_is_nothing(tmp_path
         server.signal(signal.SIGINT)
         assert server.wait() == 0
         assert server.process.stdout is not None
-        assert (server.process.stdout.read(), server.warnings) == ("", "")
+        line = "Agents run as processes of this user, not isolated\n"
+        assert (server.process.stdout.read(), server.warnings) == (line, "")
+        assert server.log.count("agents run in the sandbox 'process'; limits: memory (") == 1
 
 
 def test_localhost_is_the_address_that_every_machine_has(tmp_path: Path) -> None:
@@ -379,7 +391,7 @@ def test_a_server_without_agents_starts_and_warns(tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
     answer, said = served(tmp_path / "data", "/api/agents", "--agents", folder)
-    assert answer.json() == {"agents": [], "problems": []}
+    assert answer.json() == {"agents": [], "default": None, "problems": []}
     line = f"WARNING: no agents: no folder in {folder} has a valid agent.yaml\n"
     assert PREFIX.sub(r"\1", said) == line
 
@@ -430,7 +442,7 @@ def test_agents_are_found_from_another_folder(tmp_path: Path) -> None:
 
 def test_a_server_that_keeps_nothing_writes_no_database(tmp_path: Path) -> None:
     answer, said = served(tmp_path / "data", "/api/chats", "--database-url", "memory:")
-    assert (answer.json(), said) == ({"chats": [], "before": None}, "")
+    assert (answer.json(), said) == ({"chats": [], "before": None, "pinned": []}, "")
     assert list((tmp_path / "data").iterdir()) == []
 
 

@@ -8,8 +8,37 @@ import sys
 from collections.abc import Sequence
 
 from mobox import __version__
-from mobox.cli import convert, demo, keys, logs, prune, record, serve, sim
+from mobox.cli import (
+    agents,
+    convert,
+    demo,
+    doctor,
+    keys,
+    logs,
+    prune,
+    record,
+    run,
+    serve,
+    sim,
+    view,
+)
 from mobox.errors import MoboxError
+
+COMMANDS = (
+    run,
+    serve,
+    agents,
+    convert,
+    record,
+    view,
+    demo,
+    logs,
+    keys,
+    prune,
+    sim,
+    doctor,
+)
+"""In the order of the help."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -17,7 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         code: int = arguments.run(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # the parent process may have closed it
+            sys.stdout.flush()
     except MoboxError as error:
         print(f"mobox: {error}", file=sys.stderr)
         return 2
@@ -36,6 +66,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"mobox {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (serve, convert, record, demo, logs, keys, prune, sim):
+    for command in (
+        run,
+        serve,
+        agents,
+        convert,
+        record,
+        view,
+        demo,
+        logs,
+        keys,
+        prune,
+        sim,
+        doctor,
+    ):
         command.add(commands)
     return parser

@@ -69,6 +69,8 @@ async def _show(arguments: argparse.Namespace, folder: StderrFolder, storage: St
         # Before its output is read again: what an ended run has is then all of it.
         found = await storage.run(arguments.owner, arguments.run_id)
     stderr.end()
+    if not lines.has_any and not stderr.has_any:
+        print(f"mobox: the agent of run {found.id} has written nothing", file=sys.stderr)
 
 
 class _Lines:
@@ -76,6 +78,10 @@ class _Lines:
 
     def __init__(self) -> None:
         self._after = 0
+
+    @property
+    def has_any(self) -> bool:
+        return self._after > 0
 
     async def show(self, storage: Storage, run: Run) -> None:
         while lines := await storage.raw_lines(run.id, self._after):
@@ -90,6 +96,10 @@ class _Stderr:
         self._folder = folder
         self._shown: dict[int, str] = {}
         self._ends_line = True
+
+    @property
+    def has_any(self) -> bool:
+        return any(self._shown.values())
 
     def show(self, run: Run) -> None:
         for attempt, text in self._folder.read(run).items():

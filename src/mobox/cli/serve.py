@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _serve(settings: Settings) -> int:
     with needs_extra("server", "mobox serve"):
         from mobox.server.ops.run_server import serve
-    return serve(settings)
+    return serve(replace(settings, installs=settings.is_local))
 
 
 def _work(settings: Settings) -> int:

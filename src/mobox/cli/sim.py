@@ -31,7 +31,7 @@ In the terminal of your agent:
 
   export ANTHROPIC_BASE_URL={url}
   export OPENAI_BASE_URL={url}/v1
-  export GOOGLE_GEMINI_BASE_URL={url}
+  export GOOGLE_GEMINI_BASE_URL={url} GEMINI_API_BASE={url}/v1beta
   export ANTHROPIC_API_KEY={key} OPENAI_API_KEY={key} GEMINI_API_KEY={key}
 
 {about}
@@ -121,12 +121,13 @@ def _serve(arguments: argparse.Namespace, script: Script) -> int:
 
 def _about(script: Script) -> str:
     """What it answers."""
-    if script.default is not None:
-        return f"It answers every conversation by the scenario {script.default!r}."
     names = "\n".join(f"  [[{name}]]" for name in script.scenarios)
-    if names:
-        return f"A scenario is chosen by a marker in the first message:\n\n{names}\n"
-    return "It uses the tools it is offered, and answers any prompt."
+    if len(script.scenarios) == 1 and script.default is not None:
+        return f"It answers every conversation by the scenario {script.default!r}."
+    if not names:
+        return "It uses the tools it is offered, and answers any prompt."
+    without = f", else it is {script.default!r}" if script.default is not None else ""
+    return f"A scenario is chosen by a marker in the first message{without}:\n\n{names}\n"
 
 
 def _port(text: str) -> int:
