@@ -460,7 +460,7 @@ def test_a_message_that_has_not_ended_has_no_reason_and_no_duration() -> None:
     log = numbered(log_of([Text(id="x", content="Hi"), Paused(request_ids=())]))
     message = build_message(log, "msg_1")
     assert (message.reason, message.error, message.duration_ms) == (None, None, None)
-    assert message.parts == [TextPart(id="x", text="Hi")]
+    assert message.parts == [TextPart(id="x", text="Hi", worked_ms=100)]
     assert build_message([], "msg_1") == Message(id="msg_1", parts=[])
 
 
@@ -473,6 +473,27 @@ def test_message_has_the_usage() -> None:
 def test_message_marks_a_simulated_model() -> None:
     assert folded(Start(framework="test", simulated=True)).simulated
     assert not folded(Start(framework="test")).simulated
+
+
+@pytest.mark.parametrize(
+    ("events", "model", "context"),
+    [
+        ([Start(framework="test", model="m")], "m", None),
+        ([Usage(id="a", input=10, output=2, model="m")], "m", 12),
+        ([Usage(id="a", input=10, output=2), Usage(id="b", input=30, output=1)], None, 31),
+        ([Usage(id="a", input=10, model="m"), Usage(id="b", input=5, scope=("s",))], "m", 10),
+        ([Usage(per="run", input=99, output=9, model="m")], "m", None),
+        ([Usage(id="a", input=10), Usage(id="b", output=3)], None, 10),
+        ([Custom(name="agent-started", value={"model": "m"})], "m", None),
+        ([Custom(name="agent-started", value={"model": 7})], None, None),
+        ([], None, None),
+    ],
+)
+def test_message_has_the_model_and_how_full_its_context_was(
+    events: list[StreamEvent], model: str | None, context: int | None
+) -> None:
+    message = folded(*events)
+    assert (message.model, message.context) == (model, context)
 
 
 def test_run_and_blocks_have_their_durations() -> None:

@@ -282,6 +282,22 @@ PARTS: list[tuple[Json, PromptPart]] = [
         PromptFile(media_type="application/octet-stream", url="https://example.org/a"),
     ),
     (
+        {
+            "type": "document",
+            "source": {"type": "url", "value": "/api/files/f1", "mimeType": "text/plain"},
+            "metadata": {"filename": "a.txt"},
+        },
+        PromptFile(media_type="text/plain", url="/api/files/f1", name="a.txt"),
+    ),
+    (
+        {
+            "type": "image",
+            "source": {"type": "url", "value": "https://example.org/a"},
+            "metadata": {"filename": 1},
+        },
+        PromptFile(media_type="image/*", url="https://example.org/a"),
+    ),
+    (
         {"type": "audio", "source": {"type": "data", "value": "aGk=", "mime_type": "audio/mp3"}},
         PromptFile(media_type="audio/mp3", url="data:audio/mp3;base64,aGk="),
     ),

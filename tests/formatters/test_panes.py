@@ -175,7 +175,7 @@ def test_a_policy_that_is_not_known_is_refused() -> None:
         (
             "smolagents/code_nostream",
             "x = get_weather(city='Lisbon')\nprint(x)",
-            "Execution logs:\n21C in Lisbon\nLast output from code snippet:\nNone",
+            "21C in Lisbon",
         ),
     ],
 )

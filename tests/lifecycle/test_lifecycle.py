@@ -612,3 +612,39 @@ def test_a_text_that_was_whole_and_one_that_is_cut_off_follow_their_call_too() -
     lifecycle = Lifecycle("test")
     log = lifecycle.feed_all(said) + lifecycle.close()
     assert texts_of(log) == [PLACED.replace('"q"', '"q_1"'), "<<{"]
+
+
+# What a supervisor asks
+
+
+def fed(*events: StreamEvent) -> Lifecycle:
+    lifecycle = Lifecycle("test")
+    for event in (START, *events):
+        lifecycle.feed(event)
+    return lifecycle
+
+
+WORKING: list[tuple[tuple[StreamEvent, ...], bool]] = [
+    ((), False),
+    ((STOP,), True),
+    ((SubagentStart(id="a", agent="helper"), STOP), False),
+    ((SubagentStart(id="a", agent="helper"), SubagentEnd(id="a"), STOP), True),
+    ((ToolUseStart(id="c", name="look"), ToolUseEnd(id="c", input={}), STOP), False),
+    ((ToolUseStart(id="c", name="look"), ToolUseEnd(id="c", input={}), Done(reason="tool")), True),
+]
+
+
+@pytest.mark.parametrize(("events", "may_end"), WORKING)
+def test_a_proposed_end_waits_for_subagents_and_calls(
+    events: tuple[StreamEvent, ...], may_end: bool
+) -> None:
+    assert fed(*events).may_end is may_end
+
+
+def test_a_run_with_an_open_request_may_pause_again() -> None:
+    helper = SubagentStart(id="a", agent="helper")
+    asked = (helper, InputRequest(id="r", kind="question", prompt="Which?"))
+    paused = Paused(request_ids=("r",))
+    assert not fed(*asked).may_pause_again
+    assert not fed(*asked, paused).may_pause_again
+    assert fed(*asked, paused, TextDelta(id="t", scope=("a",), delta="Still")).may_pause_again

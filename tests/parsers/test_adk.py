@@ -294,6 +294,43 @@ def test_session_sends_answers_as_user_events() -> None:
     assert of(Raw, told(text("Hello", author="user")))[0].raw == text("Hello", author="user")
 
 
+def test_a_denied_call_has_the_status_of_one() -> None:
+    rejected = event(result("rm", "c1", error="This tool call is rejected. No."), id="e4")
+    events = told(event(call("rm", "c1")), CONFIRM, PLACEHOLDER, rejected)
+    assert [each.status for each in of(ToolResult, events)] == ["denied"]
+
+
+def test_adks_own_hint_is_no_prompt() -> None:
+    hints = ["Please approve or reject the tool call rm() by responding with …", "Really?"]
+    for hint, prompt in zip(hints, [None, "Really?"], strict=True):
+        args = {"originalFunctionCall": {"id": "c1"}, "toolConfirmation": {"hint": hint}}
+        events = told(event(call("adk_request_confirmation", "r1", **args)))
+        assert [each.prompt for each in of(InputRequest, events)] == [prompt]
+
+
+def test_user_events_have_results_of_calls_of_an_earlier_stream() -> None:
+    answers = event(
+        result("adk_request_confirmation", "r1", confirmed=True),
+        result("locate", "c1", city="Lisbon"),
+        author="user",
+    )
+    events = told(answers, text("Done.", finishReason="STOP"))
+    assert [(each.id, each.output) for each in of(ToolResult, events)] == [
+        ("c1", {"city": "Lisbon"})
+    ]
+    assert of(InputResponse, events) == of(Raw, events) == []
+
+
+def test_agent_with_a_task_returns_its_result_as_user() -> None:
+    events = told(
+        event(call("helper", "c1", request="Help.")),
+        text("Done.", author="helper", branch="helper@c1", id="e2", finishReason="STOP"),
+        event(result("helper", "c1", result="Done."), author="user", id="e3"),
+    )
+    assert [each.id for each in of(SubagentEnd, events)] == ["c1"]
+    assert [each.output for each in of(ToolResult, events)] == [{"result": "Done."}]
+
+
 def test_credentials_and_input_are_requested() -> None:
     credential = call("adk_request_credential", "r1", functionCallId="c1", authConfig={"k": 1})
     wish = call("adk_request_input", "r2", message="Which?", response_schema={"type": "string"})

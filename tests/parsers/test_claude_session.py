@@ -1216,6 +1216,13 @@ def test_session_starts_once() -> None:
     ]
 
 
+def test_pieces_of_a_thought_are_reported_by_the_hundred() -> None:
+    counts = [system("thinking_tokens", estimated_tokens=50 * n, estimated_tokens_delta=50)
+              for n in range(1, 7)]  # fmt: skip
+    told = [f"{count} tokens thought" for count in (100, 200, 300)]
+    assert [event.message for event in fed(*counts) if isinstance(event, Status)] == told
+
+
 STATUSES: list[tuple[Line, Status]] = [
     (
         system("status", status="requesting"),
@@ -1223,8 +1230,8 @@ STATUSES: list[tuple[Line, Status]] = [
     ),
     (system("status", status="dreaming"), Status(message="dreaming", kind="progress")),
     (
-        system("thinking_tokens", estimated_tokens=12),
-        Status(message="12 tokens thought", kind="progress"),
+        system("thinking_tokens", estimated_tokens=302, estimated_tokens_delta=3),
+        Status(message="302 tokens thought", kind="progress"),
     ),
     (
         system("api_retry", attempt=2, max_retries=10, error="overloaded"),

@@ -749,6 +749,73 @@ def test_a_retriever_is_a_search_with_its_sources() -> None:
     assert of(Source, log) == [Source(id="s", url="https://a.b/", title="T", cited_text="Tea.")]
 
 
+def test_documents_that_a_tool_returns_as_its_artifact_are_sources() -> None:
+    pages = [
+        {"page_content": "Tea.", "metadata": {"source": "https://a.b/", "title": "T"}},
+        {"page_content": "Milk.", "metadata": {"source": "notes/milk.md"}},
+    ]
+    call = ai(tool_calls=[called("a", "look")])
+    log = recorded(call, answered("a", "Tea. Milk.", artifact=pages), answered("a", "Tea. Milk."))
+    assert of(Source, log) == [
+        Source(id="a", url="https://a.b/", title="T", cited_text="Tea."),
+        Source(id="a", document="notes/milk.md", cited_text="Milk."),
+    ]
+
+
+def in_stream(line: Line, *namespace: str) -> Line:
+    """A line of `mobox.emitter` that came through the graph's stream."""
+    params = {"namespace": list(namespace), "data": {"mobox_line": line}}
+    return {"type": "event", "method": "custom", "params": params}
+
+
+def test_lines_that_tools_emit_into_the_stream_have_the_scope_of_their_agent() -> None:
+    calls = [called("a", "task", description="A"), called("b", "task", description="B")]
+    tasks = [
+        {"method": "tasks", "params": {"namespace": [], "data": {"id": f"t{n}", "input": call}}}
+        for n, call in enumerate(calls)
+    ]
+    thoughts = [
+        in_stream({"type": "think", "data": {"thought": f"Of {name}."}}, f"tools:t{n}")
+        for n, name in enumerate("ab")
+    ]
+    chart = in_stream({"type": "custom", "data": {"name": "chart", "value": 1}})
+    log = recorded(ai(tool_calls=calls), *tasks, *reversed(thoughts), chart)
+    assert [(t.content, t.scope) for t in of(Thinking, log)] == [
+        ("Of b.", ("b",)),
+        ("Of a.", ("a",)),
+    ]
+    assert [(c.value, c.scope) for c in of(Custom, log) if c.name == "chart"] == [(1, ())]
+    assert of(Raw, log) == []
+    odd = in_stream({"type": "unheard-of"})
+    assert [raw.raw for raw in of(Raw, recorded(odd))] == [odd]
+
+
+def test_thought_of_a_call_is_not_repeated_by_the_line_in_the_stream() -> None:
+    line = {"type": "think", "data": {"thought": "Hm."}}
+    call = ai(tool_calls=[called("a", "think_tool", thought="Hm.")])
+    assert [t.id for t in of(Thinking, recorded(call, in_stream(line)))] == ["a:thought"]
+
+
+def test_plan_of_an_earlier_run_is_not_emitted() -> None:
+    def state(*statuses: str) -> list[Any]:
+        todos = [{"content": str(n), "status": status} for n, status in enumerate(statuses)]
+        return ["values", {"messages": [], "todos": todos}]
+
+    old, new, done = (
+        state("completed"),
+        state("in_progress", "pending"),
+        state("completed", "pending"),
+    )
+    log = recorded(old, old, new, done)
+    assert [type(event) for event in of((TodoCreate, TodoUpdate, TodoDone), log)] == [
+        TodoCreate,
+        TodoDone,
+    ]
+    later = get_parser("langchain", "2.")
+    events = [event for line in (new, new, done) for event in later.feed(line)]
+    assert [type(event) for event in of((TodoCreate, TodoDone), events)] == [TodoDone]
+
+
 def test_node_that_forwards_an_old_message_emits_nothing() -> None:
     old = ai("old", "Said long ago.")
     stream = on("on_chain_stream", "n", "root", name="gate", chunk={"messages": [old]})

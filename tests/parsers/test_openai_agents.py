@@ -1,5 +1,6 @@
 """The OpenAI parser on the Agents SDK."""
 
+import json
 from typing import Any
 
 import pytest
@@ -17,6 +18,9 @@ from mobox.events import (
     SubagentEnd,
     SubagentStart,
     Text,
+    TodoCreate,
+    TodoDone,
+    TodoItem,
     ToolResult,
     ToolUseEnd,
     ToolUseStart,
@@ -220,6 +224,38 @@ def test_agent_as_tool_emits_in_the_scope_of_its_call(told: Any) -> None:
     assert of(SubagentEnd, said) == [SubagentEnd(id="c", agent="b")]
     assert [text.scope for text in of(Text, said)] == [("c",)]
     assert text_of(said) == ""
+
+
+def plan(call: str, *statuses: str) -> list[Line]:
+    todos = [{"content": f"step {n}", "status": status} for n, status in enumerate(statuses)]
+    given = {"call_id": call, "name": "write_todos", "arguments": json.dumps({"todos": todos})}
+    return [raw(done(ord(call), "function_call", **given)), output("shown", call)]
+
+
+def test_todos_that_are_written_are_the_plan() -> None:
+    said = run(
+        AGENT,
+        raw(created()),
+        *plan("a", "in_progress", "pending"),
+        *plan("b", "completed", "in_progress"),
+        *plan("c", "completed", "in_progress"),
+        *within(raw(created("r2")), *plan("i", "pending")),
+    )
+    assert [start.display for start in of(ToolUseStart, said)] == ["todos"] * 4
+    (first, inner), (second,) = of(TodoCreate, said), of(TodoDone, said)
+    assert first.items == (
+        TodoItem(content="step 0", status="in_progress"),
+        TodoItem(content="step 1"),
+    )
+    assert (second.item, second.index) == ("step 0", 0)
+    assert inner.scope == ("c",)
+
+
+def test_todos_of_another_form_are_only_a_call() -> None:
+    given = {"call_id": "a", "name": "write_todos", "arguments": '{"todos": "none"}'}
+    said = run(AGENT, raw(created()), raw(done(0, "function_call", **given)))
+    assert not of(TodoCreate, said)
+    assert of(ToolUseEnd, said)[0].input == {"todos": "none"}
 
 
 def within(*lines: Line) -> list[Line]:

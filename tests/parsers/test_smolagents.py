@@ -1,5 +1,6 @@
 """smolagents' lines, one behaviour each; whole streams are in tests/golden/smolagents."""
 
+import json
 from typing import Any
 
 import pytest
@@ -23,11 +24,13 @@ from mobox.events import (
     TodoCreate,
     TodoItem,
     ToolResult,
+    ToolUseDelta,
     ToolUseEnd,
     ToolUseStart,
     Usage,
 )
 from mobox.parsers.smolagents.agent import items_of
+from mobox.parsers.smolagents.code import without_code
 
 Line = dict[str, Any]
 
@@ -224,6 +227,131 @@ def test_two_agents_that_one_piece_of_code_calls_are_two() -> None:
     )
     assert [start.id for start in of(SubagentStart, events)] == ["call_1", "b:2", "c:3", "d:4"]
     assert of(Thinking, events)[0].scope == ("c:3", "d:4")
+
+
+def test_calls_that_code_makes_are_calls_with_results_of_their_own() -> None:
+    events = parse(
+        call("python_interpreter", "delete('a')"),
+        call("delete", {"path": "a"}, call_id="call_1.1"),
+        line("ToolOutput", id="call_1.1", output="No.", observation="No.", status="denied"),
+        line("ActionStep", step_number=1, observations="logs"),
+    )
+    assert [(e.id, e.name, e.kind) for e in of(ToolUseStart, events)] == [
+        ("call_1", "python_interpreter", "code"),
+        ("call_1.1", "delete", "function"),
+    ]
+    assert of(ToolResult, events) == [
+        ToolResult(id="call_1.1", output="No.", status="denied"),
+        ToolResult(id="call_1", output="logs"),
+    ]
+
+
+SAID = "Thought: I look.\n<code>\nlook()\n</code>"
+
+
+def said(events: list[StreamEvent]) -> str:
+    return "".join(event.delta for event in of(ThinkingDelta, events))
+
+
+@pytest.mark.parametrize("size", range(1, len(SAID)))
+def test_code_is_no_thought_however_its_text_is_split(size: int) -> None:
+    deltas = [delta(SAID[start : start + size]) for start in range(0, len(SAID), size)]
+    events = parse(*deltas, call("python_interpreter", "look()"))
+    assert said(events) == "Thought: I look.\n"
+    assert of(ToolUseEnd, events) == [ToolUseEnd(id="call_1", input={"code": "look()"})]
+
+
+@pytest.mark.parametrize("size", range(1, len(SAID)))
+def test_announced_code_is_the_streamed_input_of_its_call(size: int) -> None:
+    tags = line("CodeTags", id="call_1", opening="<code>", closing="</code>")
+    text = SAID.replace("look()", 'look("a")\n\nlook()')
+    deltas = [delta(text[start : start + size]) for start in range(0, len(text), size)]
+    events = parse(tags, *deltas, call("python_interpreter", 'look("a")\n\nlook()'))
+    assert said(events) == "Thought: I look.\n"
+    input_text = "".join(event.delta for event in of(ToolUseDelta, events))
+    assert json.loads(input_text) == {"code": 'look("a")\n\nlook()'}
+    assert [(e.id, e.kind) for e in of(ToolUseStart, events)] == [("call_1", "code")]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        [call("python_interpreter", "look(1)")],
+        [line("ActionStep", step_number=1, error={"type": "AgentParsingError", "message": "no"})],
+        [line("FinalAnswerStep", output="42")],
+        [],
+    ],
+)
+def test_code_that_becomes_no_call_is_a_thought(end: list[Line]) -> None:
+    assert said(parse(delta(SAID), *end)) == SAID
+
+
+def test_announced_code_that_becomes_no_call_is_a_failed_call() -> None:
+    tags = line("CodeTags", id="call_1", opening="<code>", closing="</code>")
+    error = {"type": "AgentParsingError", "message": "no"}
+    events = parse(tags, delta(SAID), line("ActionStep", step_number=1, error=error))
+    assert of(ToolResult, events) == [ToolResult(id="call_1", output="no", status="error")]
+
+
+def test_text_after_the_code_is_a_thought() -> None:
+    text = f"{SAID}\nThat was it."
+    events = parse(delta(text), call("python_interpreter", "look()"))
+    assert said(events) == "Thought: I look.\nThat was it."
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "rest"),
+    [
+        (SAID, "look()", "I look."),
+        ("I look.\n```python\nlook()\n```\nThen I answer.", "look()", "I look.\n\nThen I answer."),
+        ('{"thought": "I look.", "code": "print(\\"a\\")"}', 'print("a")', "I look."),
+        ("<code>\nlook()", "look()", ""),
+        ("look", "", None),
+        ("look", "seek", None),
+    ],
+)
+def test_code_is_cut_out_of_the_text(text: str, code: str, rest: str | None) -> None:
+    assert without_code(text, code) == rest
+
+
+@pytest.mark.parametrize(
+    ("observation", "output"),
+    [
+        ("Execution logs:\na\nb\nLast output from code snippet:\n7", "a\nb"),
+        ("Execution logs:\nLast output from code snippet:\n7", "7"),
+        ("Execution logs:\nLast output from code snippet:\nNone", ""),
+        ("Something else", "Something else"),
+    ],
+)
+def test_the_result_of_code_is_what_it_printed(observation: str, output: str) -> None:
+    step = line("ActionStep", step_number=1, observations=observation)
+    events = parse(call("python_interpreter", "f()"), step)
+    assert [result.output for result in of(ToolResult, events)] == [output]
+
+
+def test_agents_that_name_their_calls_are_nested_under_them() -> None:
+    events = parse(
+        call("python_interpreter", "a(); a()"),
+        call("a", {"task": "x"}, call_id="call_1.1"),
+        call("a", {"task": "y"}, call_id="call_1.2"),
+        line("TaskStep", "a:call_1.2", task="y"),
+        call("b", {"task": "z"}, "a:call_1.2", call_id="c"),
+        delta("hm", "a:call_1.2", "b:c"),
+        line("TaskStep", "a:call_1.1", task="x"),
+    )
+    assert [(e.id, e.agent) for e in of(SubagentStart, events)] == [
+        ("call_1.2", "a"),
+        ("call_1.2/c", "b"),
+        ("call_1.1", "a"),
+    ]
+    assert of(Thinking, events)[0].scope == ("call_1.2", "call_1.2/c")
+
+
+def test_calls_keep_their_ids_in_later_processes() -> None:
+    parser = get_parser("smolagents", "1.2.")
+    lines = [call("look", {}, call_id="c1"), line("ToolOutput", id="c1", output="21C")]
+    events = [event for each in lines for event in parser.feed(each)]
+    assert [event.id for event in events] == ["1.2.step_1", "c1", "c1", "c1"]
 
 
 def test_foreign_line_is_kept() -> None:

@@ -48,6 +48,8 @@ class TextPart(BlockPart):
     """Text of the answer."""
 
     kind: str = "answer"
+    worked_ms: int | None = None
+    """How long the agent worked before it, since its text before; of the root agent's texts."""
     provider: dict[str, JSON] | None = None
 
 
@@ -203,6 +205,10 @@ class Message(Struct, kw_only=True, omit_defaults=True):
     duration_ms: int | None = None
     simulated: bool = False
     """Its model was simulated."""
+    model: str | None = None
+    """The model that the agent itself used last, not one of its subagents, if it is known."""
+    context: int | None = None
+    """The tokens of the last call of that model, input and output: how full its window was."""
 
 
 def parts_for_history(message: Message) -> list[AnyPart]:

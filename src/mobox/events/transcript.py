@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from mobox.events import (
+    AGENT_STARTED,
     FAILURES,
     UNKNOWN_TOOL,
     Custom,
@@ -68,7 +69,8 @@ from mobox.events.message import (
     UsagePart,
     block_id,
 )
-from mobox.events.usage import UsageTotal
+from mobox.events.usage import UsageTotal, sum_counts
+from mobox.events.work_clock import WorkClock
 
 
 def build_message(entries: Iterable[LogEntry], message_id: str) -> Message:
@@ -96,6 +98,7 @@ class Transcript:
         self._requests: dict[str | None, RequestPart] = {}  # without an answer
         self._hidden: set[int] = set()  # the indexes of retracted parts
         self._usage = UsageTotal()
+        self._clock = WorkClock()
         self._processing: list[str] = []
         self._errors = HeldErrors()
         self._done: Done | None = None
@@ -103,6 +106,8 @@ class Transcript:
         self._ts: int | None = None
         self._began: int | None = None
         self._is_simulated = False
+        self._model: str | None = None
+        self._context: int | None = None
         self._has_started = False
 
     def add(self, event: StreamEvent, ts: int | None) -> None:
@@ -112,6 +117,7 @@ class Transcript:
             self._deltas[event.id].append(event.delta)  # type: ignore[attr-defined]
             return
         self._ts = ts
+        self._clock.add(event, ts)
         self._turn_to(event)
         adder = self.ADDERS.get(event.type)
         if adder is not None:
@@ -121,6 +127,11 @@ class Transcript:
         """The deltas so far of the block or input of such an event; callers may append."""
         deltas = self._inputs if kind.type in _ABOUT_INPUT else self._deltas
         return deltas.get(name, [])
+
+    @property
+    def worked_ms(self) -> int | None:
+        """How long the agent has worked at the last event, since its text before."""
+        return self._clock.worked(self._ts)
 
     def message(self, message_id: str) -> Message:
         """The whole message as it is now."""
@@ -141,6 +152,8 @@ class Transcript:
             errors=self._errors.count,
             duration_ms=self._since(self._began) if self._done is not None else None,
             simulated=self._is_simulated,
+            model=self._model,
+            context=self._context,
         )
 
     def _join_deltas(self) -> None:
@@ -165,6 +178,8 @@ class Transcript:
         if not self._has_started:
             self._has_started, self._began = True, self._ts
             self._is_simulated = isinstance(event, Start) and event.simulated
+        if isinstance(event, Start):
+            self._model = event.model or self._model
 
     def _end(self, event: Done) -> None:
         self._fatal, notices = self._errors.release(event.reason)
@@ -205,6 +220,8 @@ class Transcript:
     def _begin(self, part: TextPart | ThinkingPart | ProcessingPart) -> None:
         if part.id in self._open:  # its end is RAW to this version: it stays as it is
             self._join_deltas()
+        if isinstance(part, TextPart) and not part.scope:
+            part.worked_ms = self.worked_ms
         self._parts.append(part)
         self._open[part.id] = part
         self._deltas[part.id] = []
@@ -336,6 +353,10 @@ class Transcript:
 
     def _use(self, event: Usage | Result) -> None:
         self._usage.add(event)
+        if isinstance(event, Usage) and not event.scope:
+            self._model = event.model or self._model
+            if event.per == "call" and event.input:
+                self._context = sum_counts(event.input, event.output)
         if (totals := self._usage.totals) is not None:
             self._put(UsagePart(totals=totals))
 
@@ -360,6 +381,9 @@ class Transcript:
     def _custom(self, event: Custom) -> None:
         part = CustomPart(name=event.name, id=event.id, value=event.value)
         self._put(part, event.name, event.id or len(self._parts))
+        if event.name == AGENT_STARTED and isinstance(event.value, dict):
+            model = event.value.get("model")
+            self._model = model if isinstance(model, str) and model else self._model
 
     ADDERS: ClassVar[dict[EventType, Callable[[Transcript, Any], None]]] = {
         EventType.START: _start,

@@ -328,7 +328,8 @@ _FRAME: Final = {EventType.START, EventType.DONE}
 _SERVERS_OWN: Final = {*_FRAME, EventType.STATUS, EventType.INPUT_RESPONSE, EventType.CUSTOM}
 """Events of a log that an agent may not have emitted."""
 _READ: Final = (
-    "not shown", "told before", "answered already", "somebody is asked first",
+    "not shown", "told before", "answered already", "answered by the agent itself",
+    "somebody is asked first",
     "stray ", "choice ", "another candidate",
 )  # fmt: skip
 """Prefixes of the `source` of a RAW whose line was recognized, but is no event of its own."""

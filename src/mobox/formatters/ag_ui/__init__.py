@@ -287,7 +287,8 @@ class AGUIFormatter(DeltaFastPath):
             is_text=is_text and (not event.scope or self._profile.subagents),
         )
         if isinstance(event, Text):
-            block.mobox = text_about(event.kind)
+            worked = None if event.scope else self._transcript.worked_ms
+            block.mobox = text_about(event.kind, worked)
             block.placeholders = Placeholders(self._references.resolve)
         else:
             block.mobox = thought_about(event.source, event.redacted)

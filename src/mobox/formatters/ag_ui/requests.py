@@ -185,6 +185,8 @@ class Source(Struct, rename="camel"):
 class MediaPart(Struct):
     type: str
     source: Source
+    metadata: JSON = None
+    """What the client knows of it; `filename` is what CopilotKit calls the name of a file."""
 
     def neutral(self) -> PromptPart:
         source = self.source
@@ -194,7 +196,12 @@ class MediaPart(Struct):
         media_type = source.mime_type or _MEDIA_TYPES.get(self.type, "application/octet-stream")
         is_url = source.type == "url"
         url = source.value if is_url else f"data:{media_type};base64,{source.value}"
-        return PromptFile(media_type=media_type, url=url)
+        return PromptFile(media_type=media_type, url=url, name=self._name)
+
+    @property
+    def _name(self) -> str | None:
+        name = self.metadata.get("filename") if isinstance(self.metadata, dict) else None
+        return name if isinstance(name, str) else None
 
 
 class BinaryPart(Struct, rename="camel"):

@@ -162,9 +162,9 @@ def _from_columns(message: Message) -> list[AGUIMessage]:
     ]
 
 
-def text_about(kind: str) -> dict[str, JSON]:
-    """Metadata of a text."""
-    return {"kind": kind} if kind != "answer" else {}
+def text_about(kind: str, worked_ms: int | None) -> dict[str, JSON]:
+    """Metadata of a text; `worked_ms` of the root agent's."""
+    return without_none({"kind": kind if kind != "answer" else None, "workedMs": worked_ms})
 
 
 def thought_about(source: str, redacted: bool) -> dict[str, JSON]:
@@ -206,7 +206,7 @@ class _Snapshot:
         is_text = not part.scope or self._profile.subagents
         role = "assistant" if is_text else "reasoning"
         words = resolved(part.text, self._resolve, ended=part.ended)
-        self._block(part, words, role, text_about(part.kind))
+        self._block(part, words, role, text_about(part.kind, part.worked_ms))
 
     def _resolve(self, word: str) -> str | None:
         """The call that a placeholder names; of a stored message all are known."""

@@ -47,6 +47,7 @@ from mobox.events import (
 from mobox.events.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINE_EVENTS, Blocks
 from mobox.events.transcript import HeldErrors
 from mobox.events.usage import UsageTotal
+from mobox.events.work_clock import WorkClock
 from mobox.formatters import Formatter
 from mobox.formatters.ai_sdk.chunks import (
     DEFAULT,
@@ -114,6 +115,7 @@ class AISDKFormatter(DeltaFastPath):
         self._ids = WireIds(message_id)
         self._tools = Tools(self._profile, self._ids)
         self._usage = UsageTotal()
+        self._clock = WorkClock()
         self._steps = Steps(self._ids)
         self._errors = HeldErrors()
         self._sources = 0
@@ -130,6 +132,7 @@ class AISDKFormatter(DeltaFastPath):
             part.empty = part.empty and not delta
             return [part.prefix + encode(delta) + b"}"]
         self._ts = ts
+        self._clock.add(event, ts)
         kind = event.type
         turn = self._turn_to(event) if kind in _TURNS else []
         chunks = turn + self.WRITERS[kind](self, event)
@@ -262,7 +265,8 @@ class AISDKFormatter(DeltaFastPath):
         if event.scope:
             chunks = self._reasoning(event.id, event)
         else:
-            about = text_about(event.id, event.kind)
+            worked = self._clock.worked(self._ts) if self._profile.details else None
+            about = text_about(event.id, event.kind, worked)
             chunks = self._parts.open("text", TextDelta, about, self._ts)
         return chunks + self._parts.write(event.id, event.content)
 
@@ -281,7 +285,9 @@ class AISDKFormatter(DeltaFastPath):
 
     def _reasoning(self, block_id: str, event: Text | Thinking) -> Chunks:
         delta_class = TextDelta if isinstance(event, Text) else ThinkingDelta
-        about = reasoning_about("thinking", block_id, self._ids.all_of(event.scope))
+        scope = self._ids.all_of(event.scope)
+        said = self._profile.details and isinstance(event, Text)
+        about = reasoning_about("thinking", block_id, scope, said=said)
         return self._parts.open("reasoning", delta_class, about, self._ts)
 
     def _end_block(self, event: TextEnd | ThinkingEnd) -> Chunks:

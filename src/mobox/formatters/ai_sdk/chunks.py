@@ -73,16 +73,22 @@ def scope(event: StreamEvent, ids: WireIds) -> dict[str, JSON]:
     return {"scope": ids.all_of(event.scope)} if event.scope else {}
 
 
-def text_about(block_id: str, kind: str) -> dict[str, JSON]:
+def text_about(block_id: str, kind: str, worked_ms: int | None = None) -> dict[str, JSON]:
     """The `mobox` metadata of a text."""
-    return {"id": block_id, "variant": kind} if kind != "answer" else {"id": block_id}
+    about = {"variant": kind if kind != "answer" else None, "workedMs": worked_ms}
+    return {"id": block_id, **without_none(about)}
 
 
 def reasoning_about(
-    variant: str, block_id: str, scope: Sequence[str] = (), duration_ms: int | None = None
+    variant: str,
+    block_id: str,
+    scope: Sequence[str] = (),
+    duration_ms: int | None = None,
+    *,
+    said: bool = False,
 ) -> dict[str, JSON]:
-    """The `mobox` metadata of a thought, of status lines, or of a subagent's text."""
-    about = {"scope": list(scope) or None, "durationMs": duration_ms}
+    """The `mobox` metadata of a thought, of status lines, or of a subagent's text (`said`)."""
+    about = {"scope": list(scope) or None, "said": said or None, "durationMs": duration_ms}
     return {"variant": variant, "id": block_id, **without_none(about)}
 
 
@@ -320,6 +326,10 @@ class Profile(NamedTuple):
     """Whose calls are static parts, `tool-<name>`: those of tools that the page runs, of all tools,
     or of none. The others are `dynamic-tool` parts."""
 
+    details: bool = False
+    """For our own page: texts tell how long the agent worked before them, and a subagent's text is
+    marked as such."""
+
     def is_static(self, frontend: bool) -> bool:
         """Whether a call is a static part; `frontend` if the page runs it."""
         return self.static_tools == "all" or (frontend and self.static_tools == "page")
@@ -362,7 +372,7 @@ PROFILES: Final[dict[str, Profile]] = {
     name + suffix: profile._replace(static_tools=which)
     for which, suffix in _SUFFIXES.items()
     for name, profile in _CLIENTS.items()
-} | {"page": _CLIENTS["v7"]._replace(asks=False, static_tools="none")}
+} | {"page": _CLIENTS["v7"]._replace(asks=False, static_tools="none", details=True)}
 """By name, the default first: each version, then with all tools static, then with none; and the one
 for our own page, which reads the same in every protocol."""
 

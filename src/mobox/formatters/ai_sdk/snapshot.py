@@ -182,14 +182,16 @@ class _Snapshot:
         if part.scope:
             return self._thought(part, "thinking")
         state = "done" if part.ended else "streaming"
-        metadata = {"mobox": text_about(part.id, part.kind)}
+        worked = part.worked_ms if self._profile.details else None
+        metadata = {"mobox": text_about(part.id, part.kind, worked)}
         return [{"type": "text", "text": part.text, "state": state, "providerMetadata": metadata}]
 
     def _thought(
         self, part: BlockPart, variant: str, provider: dict[str, JSON] | None = None
     ) -> list[UIPart]:
         scope = self._ids.all_of(part.scope)
-        about = reasoning_about(variant, part.id, scope, part.duration_ms)
+        said = self._profile.details and isinstance(part, TextPart)
+        about = reasoning_about(variant, part.id, scope, part.duration_ms, said=said)
         state = "done" if part.ended else "streaming"
         return [{"id": part.id, **_reasoning(part.text, about, provider, state)}]
 

@@ -4,6 +4,8 @@ Rule 1: a request is a call that ADK generates, answered by a result of that cal
         tool call. A long-running tool is one, and its first result is only partial.
 Rule 2: the run waits (PAUSED) when it emits its last event and a request is still open.
 Rule 3: a run that ends after it has paused was answered, even if the stream has no answer.
+Rule 4: a user event may have the result of a call: of a tool that somebody else has run, or the
+        answer to a request of an earlier stream, which is in the log already.
 """
 
 from __future__ import annotations
@@ -17,6 +19,9 @@ from mobox.events import JSON, Events, InputRequest, InputResponse, Paused, Scop
 from mobox.parsers.adk import wire
 from mobox.parsers.gemini.wire import FunctionCall, FunctionResponse
 
+_ADKS_HINT: Final = "Please approve or reject the tool call"
+"""The first words of what ADK says if the tool says nothing: how to answer its API."""
+
 
 class Requests:
     """The requests of a run without an answer."""
@@ -28,6 +33,10 @@ class Requests:
     def knows(self, call: FunctionCall) -> bool:
         """Whether this call is a request."""
         return call.name in _REQUESTS and bool(call.id)
+
+    def is_result(self, response: FunctionResponse) -> bool:
+        """Whether a response is the result of a call that is no request."""
+        return bool(response.id) and response.name not in _REQUESTS
 
     def ask(self, call: FunctionCall, scope: Scope) -> Events:
         """A request as an event; for input the run waits at once, as nothing else precedes it."""
@@ -96,12 +105,13 @@ class Requests:
 def _confirmation(call: FunctionCall, scope: Scope) -> InputRequest:
     args = convert(call.args or {}, wire.AskConfirmation)
     confirmation = args.tool_confirmation or wire.Confirmation()
+    hint = confirmation.hint or ""
     return InputRequest(
         id=call.id,
         scope=scope,
         kind="approval",
         tool_call_id=(args.original_function_call or wire.OriginalCall()).id,
-        prompt=confirmation.hint,
+        prompt=None if hint.startswith(_ADKS_HINT) else confirmation.hint,
         schema=confirmation.payload,
         resume={"name": call.name},
     )

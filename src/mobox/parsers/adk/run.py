@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct, ValidationError, convert
+from msgspec.structs import replace
 
 from mobox.errors import UnrecognizedLine
 from mobox.events import (
@@ -276,6 +277,8 @@ ACTIONS: Final[dict[str, ActionReader]] = {
 USER: Final = "user"
 MOST_SPEAKERS: Final = 1000
 _NO_ACTIONS: Final = wire.Actions()
+_REJECTED: Final = "This tool call is rejected."
+"""The first words of ADK's result for a call that was not confirmed."""
 
 
 class Run:
@@ -301,8 +304,7 @@ class Run:
     def read(self, event: wire.Event) -> Events:
         parts = event.content.parts or [] if event.content is not None else []
         if event.author == USER:
-            responses = [_response(part) for part in parts]
-            return self.answer([each for each in responses if each is not None])
+            return self._by_user(event, parts)
         start = self._start(event)
         scope, entered = self._branches.enter(event.branch, self._tasks)
         speaker = self._speaker(event, scope)
@@ -329,6 +331,26 @@ class Run:
             if isinstance(event, ToolResult):
                 self._calls.end(event.id, None)
         return events
+
+    def _by_user(self, event: wire.Event, parts: list[Part]) -> Events:
+        """Parse the responses of the user, or of an agent with a task, which ADK calls so."""
+        known = [(part, each) for part in parts if (each := _response(part)) is not None]
+        if not known:
+            raise UnrecognizedLine
+        waiting = self._requests.waiting
+        answers = [each for _, each in known if each.id in waiting]
+        results = [
+            part
+            for part, each in known
+            if each.id not in waiting and self._requests.is_result(each)
+        ]
+        scope, entered = self._branches.enter(event.branch, self._tasks)
+        speaker = self._speaker(event, scope)
+        return [
+            *(self.answer(answers) if answers else []),
+            *entered,
+            *self._results(results, speaker, event.actions or _NO_ACTIONS, scope),
+        ]
 
     def close(self) -> Events:
         """The source ended: the run waits, or ends with its last reason."""
@@ -411,9 +433,8 @@ class Run:
                 events += self._branches.returned(response.id)
                 is_ticket = self._requests.returned(response.id)
                 response.will_continue = is_ticket or response.will_continue
-                events += parse_or_raw(
-                    partial(speaker.content.respond, response), part, scope, "a part"
-                )
+                read = partial(speaker.content.respond, response)
+                events += map(_with_denial, parse_or_raw(read, part, scope, "a part"))
         return events
 
     def _is_request(self, part: Part) -> bool:
@@ -527,6 +548,14 @@ def _response(part: Part) -> parts_wire.FunctionResponse | None:
     except ValidationError:
         return None
     return response
+
+
+def _with_denial(event: StreamEvent) -> StreamEvent:
+    """A result that says that a person has denied the call has the status for that."""
+    if not isinstance(event, ToolResult) or not isinstance(event.output, dict):
+        return event
+    is_denial = str(event.output.get("error")).startswith(_REJECTED)
+    return replace(event, status="denied") if is_denial else event
 
 
 def _call(part: Part) -> parts_wire.FunctionCall | None:

@@ -65,6 +65,7 @@ class DeltaEvent(Exact):
     usage_metadata: JSON = None
     node_info: ExactNodeInfo | None = None
     actions: ExactActions | None = None
+    custom_metadata: JSON = None
     timestamp: JSON = None
 
 

@@ -366,7 +366,11 @@ class Session:
         return self._tasks.compacted(boundary.compact_metadata or {}, "ok")
 
     def _thinking_tokens(self, thinking: lines.ThinkingTokens) -> Events:
-        return [Status(message=f"{thinking.estimated_tokens} tokens thought", kind="progress")]
+        """A status for each hundred: the line comes with every piece of a thought."""
+        tokens = thinking.estimated_tokens
+        if tokens // 100 == (tokens - (thinking.estimated_tokens_delta or 100)) // 100:
+            return []
+        return [Status(message=f"{tokens} tokens thought", kind="progress")]
 
     def _api_retry(self, retry: lines.ApiRetry) -> Events:
         of = f" of {retry.max_retries}" if retry.max_retries is not None else ""

@@ -109,6 +109,7 @@ class Status(Struct):
 
 class ThinkingTokens(Struct):
     estimated_tokens: int
+    estimated_tokens_delta: int | None = None
 
 
 class ApiRetry(Struct):

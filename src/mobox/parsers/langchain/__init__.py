@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, convert, json
 
+from mobox.errors import UnrecognizedLine
 from mobox.events import JSON, Events
 from mobox.parsers import EventParser
 from mobox.parsers.formats import Format, has_keys, kind_in, kind_starts_with
@@ -18,7 +19,13 @@ from mobox.parsers.langchain.callbacks import Callbacks
 from mobox.parsers.langchain.graph import INTERRUPT, Graph, as_part
 from mobox.parsers.langchain.protocol import Protocol
 from mobox.parsers.langchain.run import Run
-from mobox.parsers.langchain.wire import as_message, class_name, done_of_exception
+from mobox.parsers.langchain.wire import (
+    Object,
+    as_message,
+    class_name,
+    done_of_exception,
+    emitted_in,
+)
 from mobox.parsers.values import as_object, exception_class, is_exception
 
 _METHODS = tuple(str(line.__struct_config__.tag) for line in protocol_wire.Line.__subclasses__())
@@ -155,12 +162,24 @@ class LangChainParser(EventParser):
         return super().feed_line(line) if events is None else events
 
     def feed(self, raw: JSON) -> Events:
+        if isinstance(raw, dict) and raw.get("method") == "custom" and emitted_in(raw) is not None:
+            return self._or_raw(self._read_emitted, raw, lambda: raw)
         events = super().feed(raw)
         if isinstance(raw, dict) and is_exception(raw):
             self._run.failed = True
             self._run.ended = end = done_of_exception(exception_class(raw))
             return events if end is None else [*events, end]
         return events
+
+    def _read_emitted(self, raw: Object) -> Events:
+        """A line of `mobox.emitter` in the stream of the graph: its scope is that of its agent."""
+        namespace, line = emitted_in(raw) or ((), {})
+        entered = self._graph.enter(namespace)
+        scope = {"scope": list(self._graph.scope(namespace))}
+        line = {**line, "data": {**scope, **as_object(line.get("data"))}}
+        if not self._emitted.knows(line):
+            raise UnrecognizedLine
+        return [*self._run.emit(entered), *self._emitted.read(line)]
 
     def read(self, raw: JSON) -> Events:
         if isinstance(raw, dict):

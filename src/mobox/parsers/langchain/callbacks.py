@@ -19,12 +19,11 @@ from mobox.events import (
     JSON,
     Events,
     Scope,
-    Source,
     ToolUseEnd,
     ToolUseStart,
 )
 from mobox.parsers.langchain import wire
-from mobox.parsers.langchain.calls import as_calls
+from mobox.parsers.langchain.calls import as_calls, sources_in
 from mobox.parsers.langchain.graph import INTERRUPT, Graph
 from mobox.parsers.langchain.message import Message
 from mobox.parsers.langchain.protocol import read_tool_output
@@ -35,9 +34,7 @@ from mobox.parsers.langchain.wire import (
     as_message,
     is_command,
     messages_in,
-    unwrapped,
 )
-from mobox.parsers.values import as_object, first_text, is_web_url, objects_in
 
 
 class Metadata(wire.MessageMetadata, frozen=True, kw_only=True):
@@ -176,9 +173,8 @@ class Callbacks:
     def _retriever_end(self, line: Line) -> Events:
         documents = line.data.get("output")
         scope = self._scope(line)
-        found = [unwrapped(each) for each in objects_in(documents)]
         result = self._run.calls.add_result(line.run_id, line.name, scope, documents)
-        return [*result, *(_source(line.run_id, scope, each) for each in found)]
+        return [*result, *sources_in(documents, line.run_id, scope)]
 
     # Chains
 
@@ -252,17 +248,3 @@ def _call_in(output: JSON) -> str | None:
         results = [m for m in messages_in(output) if m.kind == "tool"]
     called = [m.fields.get("tool_call_id") for m in results]
     return called[0] if len(called) == 1 and isinstance(called[0], str) and called[0] else None
-
-
-def _source(call_id: str, scope: Scope, document: Object) -> Source:
-    about = as_object(document.get("metadata"))
-    name = first_text(about, "source")
-    is_url = name is not None and is_web_url(name)
-    return Source(
-        id=call_id,
-        scope=scope,
-        url=name if is_url else None,
-        document=None if is_url else name,
-        title=first_text(about, "title"),
-        cited_text=first_text(document, "page_content"),
-    )

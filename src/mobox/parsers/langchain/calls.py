@@ -22,6 +22,7 @@ from mobox.events import (
     File,
     Outcome,
     Scope,
+    Source,
     StreamEvent,
     SubagentEnd,
     SubagentStart,
@@ -32,8 +33,8 @@ from mobox.events import (
 )
 from mobox.parsers import tool_kinds
 from mobox.parsers.langchain import wire
-from mobox.parsers.langchain.wire import Object
-from mobox.parsers.values import as_object, first_text, split_data_url
+from mobox.parsers.langchain.wire import Object, unwrapped
+from mobox.parsers.values import as_object, first_text, is_web_url, objects_in, split_data_url
 
 # Tools
 
@@ -108,6 +109,29 @@ def without_files(content: JSON, name: str | None, scope: Scope) -> tuple[JSON, 
             files.append(file)
             kept.append({"type": block["type"], "media_type": file.media_type})
     return kept, files
+
+
+# Documents, which a retriever finds, or a tool that returns them as its artifact
+
+
+def sources_in(documents: JSON, call_id: str, scope: Scope) -> list[StreamEvent]:
+    """The documents of a list as sources of a call; other values are left out."""
+    found = [unwrapped(each) for each in objects_in(documents)]
+    return [_source(call_id, scope, each) for each in found if "page_content" in each]
+
+
+def _source(call_id: str, scope: Scope, document: Object) -> Source:
+    about = as_object(document.get("metadata"))
+    name = first_text(about, "source")
+    is_url = name is not None and is_web_url(name)
+    return Source(
+        id=call_id,
+        scope=scope,
+        url=name if is_url else None,
+        document=None if is_url else name,
+        title=first_text(about, "title"),
+        cited_text=first_text(document, "page_content"),
+    )
 
 
 # Calls
@@ -210,7 +234,8 @@ class Calls:
         events = self.add_result(
             call_id, message.name, scope, output, status=status, structured=message.artifact
         )
-        return [*events, *files] if events else []
+        sources = sources_in(message.artifact, call_id, scope)
+        return [*events, *files, *sources] if events else []
 
     def add_result(
         self,

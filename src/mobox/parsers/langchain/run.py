@@ -58,7 +58,7 @@ class Run:
         self.messages = Messages(names)
         self.calls = Calls(is_later_attempt=bool(prefix))
         self.interrupts = Interrupts(names, self.calls)
-        self.states = States()
+        self.states = States(is_later_attempt=bool(prefix))
         self.is_graph = False
         """A line of a graph was read; a run without one is a message."""
         self.failed = False
@@ -233,7 +233,9 @@ class Run:
                 self.remember(message, scope)
             else:
                 events += self.add_message(message, scope)
-        if not past:
+        if past:
+            self.states.old_plan(state, scope)
+        else:
             self._note_answer(state.get("messages"), scope)
         plan = [] if past else self.states.plan(state, scope)
         return [*events, *plan, *self.states.snapshot(state, scope, namespace)]

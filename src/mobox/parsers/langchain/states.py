@@ -42,7 +42,9 @@ _TYPES: Final = {
 class States:
     """The plans and states of a run's agents, by their scopes."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_later_attempt: bool) -> None:
+        self._is_later_attempt = is_later_attempt
+        self._old_plans: dict[Scope, tuple[TodoItem, ...]] = {}  # until another one is made
         self._plans: dict[Scope, tuple[TodoItem, ...]] = {}
         self._states: dict[Scope, Object] = {}
         self._files: dict[str, str] = {}  # texts of the root's files
@@ -52,16 +54,22 @@ class States:
         """Whether this is the first state of a graph."""
         return namespace not in self._seen
 
+    def old_plan(self, state: Object, scope: Scope) -> None:
+        """The plan of the history: of an earlier run, or of an earlier attempt of this one."""
+        items = _items(state)
+        if items and self._is_later_attempt:
+            self._plans[scope] = items
+        elif items:
+            self._old_plans[scope] = items
+
     def plan(self, state: Object, scope: Scope) -> Events:
         """The change of the plan: one event or none."""
-        todos = state.get("todos")
-        if not isinstance(todos, list):
+        items = _items(state)
+        if items is None:
             return []
-        try:
-            parsed = [convert(todo, wire.Todo) for todo in todos]
-        except ValidationError:
-            return []  # another application's key; it is in the call
-        items = tuple(todo_item(todo.content, todo.status) for todo in parsed)
+        if items == self._old_plans.get(scope):
+            return []
+        self._old_plans.pop(scope, None)
         before, self._plans[scope] = self._plans.get(scope, ()), items
         changes = todo_change(before, items)
         return [replace(event, scope=scope) for event in changes] if scope else changes
@@ -97,6 +105,18 @@ class States:
                 self._files[path] = text
                 events.append(_file(path, text))
         return events
+
+
+def _items(state: Object) -> tuple[TodoItem, ...] | None:
+    """The plan in a state; `None` if there is none."""
+    todos = state.get("todos")
+    if not isinstance(todos, list):
+        return None
+    try:
+        parsed = [convert(todo, wire.Todo) for todo in todos]
+    except ValidationError:
+        return None  # another application's key; it is in the call
+    return tuple(todo_item(todo.content, todo.status) for todo in parsed)
 
 
 def _text_of(file: JSON) -> str | None:

@@ -168,6 +168,18 @@ def unwrapped(raw: Object) -> Object:
     return kwargs if raw.get("lc") == 1 and isinstance(kwargs, dict) else raw
 
 
+def emitted_in(raw: Object) -> tuple[Namespace, Object] | None:
+    """The line of `mobox.emitter` that a custom event has, and the namespace of who emitted it."""
+    params = raw.get("params")
+    data = params.get("data") if isinstance(params, dict) else None
+    line = data.get("mobox_line") if isinstance(data, dict) else None
+    if not isinstance(line, dict) or not isinstance(params, dict):
+        return None
+    namespace = params.get("namespace")
+    names = namespace if isinstance(namespace, list) else []
+    return tuple(each for each in names if isinstance(each, str)), line
+
+
 def as_message(raw: JSON) -> MessageObject | None:
     """The message that `raw` is, if it is one."""
     if not isinstance(raw, dict):

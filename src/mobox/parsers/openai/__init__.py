@@ -13,6 +13,7 @@ from mobox.parsers.formats import Format, has_keys, kind_in, kind_starts_with
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.agents import Agents
 from mobox.parsers.openai.chat import Chat
+from mobox.parsers.openai.plans import Plans
 from mobox.parsers.openai.responses import Responses
 from mobox.parsers.openai.wire import Names
 from mobox.parsers.values import ALREADY_REPORTED, exception_class, is_exception
@@ -85,6 +86,7 @@ class OpenAIParser(EventParser):
         self._chat = Chat(names)
         self._responses = Responses(names)
         self._agents = Agents(self.framework, names, self._responses)
+        self._plans = Plans()
         self._started = False
 
     def feed_line(self, line: bytes) -> Events:
@@ -103,7 +105,7 @@ class OpenAIParser(EventParser):
     def feed(self, raw: JSON) -> Events:
         if type(raw) is dict and is_exception(raw):
             return self._raised(raw, super().feed(raw))
-        events = super().feed(raw)
+        events = self._plans.follow(super().feed(raw))
         if type(raw) is dict and raw.get("type") == "tool_result":  # of a client's own loop
             for event in events:
                 self._responses.items.calls.pop(event.id or "", None)

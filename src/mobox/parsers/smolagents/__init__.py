@@ -1,8 +1,9 @@
 """smolagents: what `agent.run(stream=True)` yields, and the output of managed agents.
 
 A line is `{"type": class, "data": fields}`, or the fields beside `_class`. smolagents does not
-stream managed agents; code that listens to them adds `within`: the names and numbers of the calls,
-such as `["researcher:1"]`.
+stream managed agents; code that listens to them adds `within`: their names, each with the id or a
+number of the call, such as `["researcher:1"]`. It may also report calls that code makes, as
+ToolCall and ToolOutput.
 """
 
 from __future__ import annotations
@@ -125,9 +126,10 @@ class SmolagentsParser(EventParser):
 
     def close(self) -> Events:
         root = self._agents[()]
+        rest = [event for agent in self._agents.values() for event in agent.say_rest()]
         if not root.has_ended:
-            return []
-        return [Done(reason="max_turns" if root.reached_limit else "stop")]
+            return rest
+        return [*rest, Done(reason="max_turns" if root.reached_limit else "stop")]
 
     # Managed agents
 
@@ -140,8 +142,8 @@ class SmolagentsParser(EventParser):
             raise UnrecognizedLine
         events = self._announce(path[:-1])
         parent = self._agents[path[:-1]]
-        name = path[-1].rpartition(":")[0] or path[-1]
-        spawned_by = self._call_of(parent, name) or f"{self.prefix}{path[-1]}"
+        name, _, number = path[-1].partition(":")
+        spawned_by = self._call_of(parent, name, number) or f"{self.prefix}{path[-1]}"
         self._spawned.add(spawned_by)
         self._agents[path] = Agent(f"{spawned_by}/", (*parent.scope, spawned_by))
         start = SubagentStart(
@@ -152,8 +154,10 @@ class SmolagentsParser(EventParser):
         )
         return [*events, start]
 
-    def _call_of(self, parent: Agent, name: str) -> str | None:
+    def _call_of(self, parent: Agent, name: str, number: str) -> str | None:
         """The open call of this agent: a tool of its name, or code, which can call it by name."""
+        if (given := parent.call_id(number)) in parent.calls:
+            return given
         calls = [call for call in parent.calls if call not in self._spawned]
         named = [call for call in calls if parent.calls[call] == name]
         code = [call for call in calls if runs_python(parent.calls[call])]

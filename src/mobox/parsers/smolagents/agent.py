@@ -4,10 +4,12 @@ Rule 1: the kind and the number of a step are known only at its end, from Action
         PlanningStep. The model's text in a step is a thought; the answer is in FinalAnswerStep.
 Rule 2: a plan is streamed as a thought, then retracted and sent as a plan (RETRACT).
 Rule 3: the result of a call without an output of its own, such as code, is the observation of its
-        step, or its error.
+        step, or its error. Of code it is what was printed, without smolagents' headings.
 Rule 4: when the limit of steps is reached, the last ActionStep comes twice; there is no other sign.
-Rule 5: every agent counts its calls from the start; a managed agent's ids are prefixed with its
-        name.
+Rule 5: code in the model's text is no thought but a call. If a line announces it (CodeTags), its
+        input is streamed, else it comes with the call. Code that becomes no call is a thought.
+Rule 6: every agent counts its calls from the start: those of a managed agent are prefixed with the
+        call that started it.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ from mobox.events import (
 )
 from mobox.events.names import IdAllocator
 from mobox.parsers.smolagents import wire
+from mobox.parsers.smolagents.code import CodeText, printed, without_code
 from mobox.parsers.tool_kinds import runs_python, todo_change, tool_kind
 from mobox.parsers.values import as_text, first_text, parse_or_raw, split_data_url
 
@@ -91,6 +94,8 @@ _KINDS: Final[dict[str, ToolKind]] = {
     "wikipedia_search": "search",
 }
 MAX_STEPS: Final = "AgentMaxStepsError"
+_CODE: Final = "python_interpreter"
+_CODE_START, _CODE_END = '{"code": "', '"}'
 Reader = Callable[["Agent", Any], Events]
 
 
@@ -112,6 +117,11 @@ class Agent:
         self._steps = 0
         self._number = 0  # of the last action
         self._thoughts: list[str] = []  # the blocks of this step
+        self._text = CodeText()
+        self._held = ""  # text of the model that may be code
+        self._code = ""  # the code of this step
+        self._streamed = ""  # the call whose input is the code that comes
+        self._spaces = ""  # at the end of the code so far
         self._fragments: dict[int | None, str] = {}
         self._plan: tuple[TodoItem, ...] = ()
         self._last_usage: wire.TokenUsage | None = None
@@ -124,10 +134,44 @@ class Agent:
     # The model's text
 
     def _delta(self, delta: wire.StreamDelta) -> Events:
-        events = self._add_text(delta.content) if delta.content else []
+        events = self._split_text(delta.content) if delta.content else []
         for fragment in delta.tool_calls or ():
             events += self._fragment(fragment)
         return events + self._add_usage(delta.token_usage)
+
+    def _code_tags(self, tags: wire.CodeTags) -> Events:
+        self._text = CodeText(tags.opening, tags.closing)
+        self._streamed = self.call_id(tags.id)
+        return []
+
+    def _split_text(self, text: str) -> Events:
+        had_code = self._text.has_code
+        said, code = self._text.feed(text)
+        events = self._add_text(said) if said.strip() or (said and not had_code) else []
+        if self._streamed:
+            return events + self._add_code(code)
+        if self._text.has_code:
+            self._held += code if had_code else f"<code>{code}"
+        return events
+
+    def _add_code(self, code: str) -> Events:
+        """More of the input of the call that was announced."""
+        text = (self._spaces + code).rstrip()
+        self._spaces = (self._spaces + code)[len(text) :]
+        is_new = self._streamed not in self.calls
+        text = text.lstrip() if is_new else text
+        if not text:
+            return []
+        start = self._begin_call(self._streamed, _CODE) if is_new else []
+        delta = f"{_CODE_START if is_new else ''}{msgspec.json.encode(text).decode()[1:-1]}"
+        return [*start, ToolUseDelta(id=self._streamed, scope=self.scope, delta=delta)]
+
+    def say_rest(self, code: str = "") -> Events:
+        """The text that was held back, without the code that is a call."""
+        held, self._held = self._held + self._text.rest(), ""
+        rest = without_code(held, code) if code else held
+        text = held if rest is None else rest
+        return self._add_text(text) if text.strip() else []
 
     def _add_text(self, text: str) -> Events:
         events = self._begin_step()
@@ -154,14 +198,23 @@ class Agent:
     def _tool_call(self, call: wire.ToolCall) -> Events:
         name = self._name_of_call(call.id)
         tool, arguments = call.function.name, call.function.arguments
-        events = [] if name in self.calls else self._begin_call(name, tool)
+        events: Events = []
         if runs_python(tool) and isinstance(arguments, str):
-            arguments = {"code": arguments}
+            self._code, arguments = arguments, {"code": arguments}
+            events = self.say_rest(self._code) if not self._streamed else []
+        if name not in self.calls:
+            events += self._begin_call(name, tool)
+        elif name == self._streamed:
+            events.append(ToolUseDelta(id=name, scope=self.scope, delta=_CODE_END))
         return [*events, ToolUseEnd(id=name, scope=self.scope, input=arguments)]
 
     def _name_of_call(self, given: str | None) -> str:
         step = self._steps + (self._step is None)
-        return self._prefixed(given) if given else self._names.fresh(f"step_{step}:call")
+        return self.call_id(given) if given else self._names.fresh(f"step_{step}:call")
+
+    def call_id(self, given: str) -> str:
+        """The id in the log of a call that has one: another process may have made the call."""
+        return self._prefixed(given) if self.scope else given
 
     def _begin_call(self, name: str, tool: str) -> Events:
         before = [*self._begin_step(), *self._end_thought()]
@@ -170,11 +223,12 @@ class Agent:
         return [*before, ToolUseStart(id=name, scope=self.scope, name=tool, kind=kind)]
 
     def _tool_output(self, output: wire.ToolOutput) -> Events:
-        name = self._prefixed(output.id)
+        name = self.call_id(output.id)
         self.calls.pop(name, None)
         shown = file_of(output.output, name, self.scope) if _is_image(output.output) else None
         value = output.observation if output.output is None or shown else output.output
-        result = ToolResult(id=name, scope=self.scope, output=value)
+        status = output.status or "ok"
+        result = ToolResult(id=name, scope=self.scope, output=value, status=status)
         return [*self._begin_step(), result, *([shown] if shown else [])]
 
     def _action_output(self, _output: wire.ActionOutput) -> Events:
@@ -189,7 +243,8 @@ class Agent:
             self.reached_limit = True
             return []
         self._number = step.step_number
-        events = [*self._begin_step(), *self._unstreamed_text(step.model_output)]
+        events = [*self.say_rest(), *self._begin_step()]
+        events += self._unstreamed_text(step.model_output)
         images = [file_of(each, self._step, self.scope) for each in step.observations_images or ()]
         events += [*self._results(step), *(image for image in images if image is not None)]
         status: Outcome = "ok" if step.error is None else "error"
@@ -202,8 +257,11 @@ class Agent:
         """The model's text, if it was not streamed."""
         if self._thoughts or not isinstance(text, str) or not text:
             return []
+        rest = without_code(text, self._code) if self._code else text
+        if rest == "":
+            return []
         name = f"{self._step}:1"
-        thought = Thinking(id=name, scope=self.scope, content=text)
+        thought = Thinking(id=name, scope=self.scope, content=text if rest is None else rest)
         return [thought, ThinkingEnd(id=name, scope=self.scope)]
 
     def _results(self, step: wire.ActionStep) -> Events:
@@ -214,11 +272,11 @@ class Agent:
             ToolResult(
                 id=name,
                 scope=self.scope,
-                output=output,
+                output=printed(output) if output is not None and runs_python(tool) else output,
                 status=status,
                 structured=step.action_output,
             )
-            for name in open_calls
+            for name, tool in open_calls.items()
         ]
         if step.error is not None and not events:
             message = step.error.message
@@ -252,7 +310,7 @@ class Agent:
 
     def _final_answer(self, step: wire.FinalAnswer) -> Events:
         self.final, self.has_ended = step.answer, True
-        events = [*self._end_thought(), *self._leave_step()]
+        events = [*self.say_rest(), *self._end_thought(), *self._leave_step()]
         name = self._prefixed("answer")
         shown = file_of(self.final, name, self.scope) if _is_image(self.final) else None
         if shown is not None:
@@ -297,6 +355,8 @@ class Agent:
     def _leave_step(self, status: Outcome = "ok", reason: str | None = None) -> Events:
         name, self._step = self._step, None
         self._thoughts, self._last_usage = [], None
+        self._text = CodeText()
+        self._held = self._code = self._streamed = self._spaces = ""
         self._fragments.clear()
         if name is None:
             return []
@@ -328,6 +388,7 @@ class Agent:
         return f"{self._names.prefix}{name}"
 
     READERS: ClassVar[dict[str, tuple[type[Struct], Reader]]] = {
+        "CodeTags": (wire.CodeTags, _code_tags),
         "ChatMessageStreamDelta": (wire.StreamDelta, _delta),
         "ChatMessageToolCall": (wire.ToolCall, _tool_call),
         "ToolCall": (wire.ToolCall, _tool_call),

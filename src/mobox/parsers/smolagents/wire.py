@@ -8,20 +8,29 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct
 
-from mobox.events import JSON, Count
+from mobox.events import JSON, Count, Outcome
 
 
 class Line(Struct):
     type: str
     data: dict[str, JSON]
     within: list[str] | None = None
-    """The managed agents, outermost first, whose line this is: `name:number of the call`."""
+    """The managed agents, outermost first, whose line this is: `name:id or number of the call`."""
 
 
 class TokenUsage(Struct):
     input_tokens: Count | None = None
     output_tokens: Count | None = None
     total_tokens: Count | None = None
+
+
+class CodeTags(Struct):
+    """Added by code that watches a CodeAgent, before its model's text: where the code is in it."""
+
+    id: str
+    """The call that the code will be."""
+    opening: str
+    closing: str
 
 
 class FunctionFragment(Struct):
@@ -55,6 +64,8 @@ class ToolOutput(Struct):
     id: str
     output: JSON = None
     observation: str | None = None
+    status: Outcome | None = None
+    """Added by code that watches the calls; smolagents itself ends a step where a call fails."""
 
 
 class ActionOutput(Struct):
