@@ -32,12 +32,23 @@ WANTS_JSON = {"accept": "application/json"}
 LIMIT = 60.0
 """Seconds in which anything here should long have happened."""
 MOBOX = [sys.executable, "-c", "import sys; from mobox.cli import main; sys.exit(main())"]
-OURS = re.compile(r"MOBOX_.*|HOST|PORT|DATABASE_URL|REDIS_URL|FORWARDED_ALLOW_IPS|PYTHONUNBUFFERED")
+OURS = re.compile(
+    r"MOBOX_.*|HOST|PORT|DATABASE_URL|REDIS_URL|SANDBOX_BACKEND|FORWARDED_ALLOW_IPS"
+    r"|PYTHONUNBUFFERED"
+)
+SANDBOX = re.compile(
+    r" INFO .* mobox\.supervisor: (agents run in the sandbox|sandbox \w+:|agent \S+: may connect)"
+)
+"""What every server logs about the sandbox of its agents."""
+USUAL = {"SANDBOX_BACKEND": "process"}
+"""Most tests are about what a server does with an agent's output, and look at the agent from
+outside; those of sandboxes, and of the agents in agents/, name another sandbox."""
 
 
 def clean_environment(**more: str) -> dict[str, str]:
     """The environment without what would be a setting."""
-    return {k: v for k, v in os.environ.items() if not OURS.fullmatch(k)} | more
+    kept = {k: v for k, v in os.environ.items() if not OURS.fullmatch(k)}
+    return {**kept, **USUAL, **more}
 
 
 def loading_first(folder: Path, code: str) -> str:
@@ -74,6 +85,12 @@ class LiveServer:
 
     @property
     def warnings(self) -> str:
+        """All that it has written to stderr, but where agents run."""
+        lines = self.log.splitlines(keepends=True)
+        return "".join(line for line in lines if not SANDBOX.search(line))
+
+    @property
+    def log(self) -> str:
         """All that it has written to stderr."""
         return self._errors.read_text()
 

@@ -2,7 +2,7 @@
 
 A step is a list: `["emit", type, data]`, `["flood", pieces, size]`, `["gate", port]`,
 `["count", block, first, end, seconds]`, `["approve", call, then, otherwise]`,
-`["decide", call, allowed]`,
+`["decide", call, allowed]`, `["tools", count]`, `["write", path, text]`,
 `["ask", request, prompt]`, `["page", call, tool, input]`, `["told"]`, `["history"]`,
 `["exit", code]`.
 """
@@ -23,9 +23,11 @@ Step = list[Any]
 RUN_AGENT = """
     import hashlib
     import json
+    import os
     import socket
     import sys
     import time
+    from pathlib import Path
 
     from shared.emitter import approve, ask, call_frontend, emit, emit_done, emit_text, read_turn
 
@@ -41,6 +43,12 @@ RUN_AGENT = """
     def flood(script, pieces, size):
         for _ in range(pieces):
             emit("text_delta", {"id": "flood", "delta": "x" * size})
+        return script[1:]
+
+    def tools(script, count):
+        for number in range(count):
+            emit("tool_use", {"id": "t{}".format(number), "name": "step", "input": {}})
+            emit("tool_result", {"tool_use_id": "t{}".format(number), "content": "ok"})
         return script[1:]
 
     def count(script, block, first, end, seconds):
@@ -86,13 +94,19 @@ RUN_AGENT = """
                 emit_text(hashlib.sha256(turn.file(part)).hexdigest() + " ")
         return script[1:]
 
+    def write(script, path, text):
+        file = Path(os.environ["MOBOX_STATE"], path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return script[1:]
+
     def leave(script, code):
         sys.exit(code)
 
     STEPS = {"emit": say, "flood": flood, "count": count, "gate": gate, "approve": ask_first,
-             "decide": decide,
+             "decide": decide, "tools": tools,
              "ask": question, "page": page, "told": told, "history": history, "exit": leave,
-             "files": files}
+             "files": files, "write": write}
 
     try:
         turn = read_turn()

@@ -105,15 +105,21 @@ class Socket:
         """Say something and want no answer."""
         self._do("tell", event=event, payload=payload)
 
-    def read(self, name: str, count: int = 1, last: str | None = None) -> list[Json]:
-        """All events of that name, once there are so many, or one whose type is `last`."""
-        wanted = {"count": 10**9 if last else count, **({"last": last} if last else {})}
+    def read(
+        self, name: str, count: int = 1, last: str | None = None, run: str | None = None
+    ) -> list[Json]:
+        """All events of that name, once there are so many, or one whose type is `last`.
+
+        With `run`: only the events of that run.
+        """
+        wanted: Json = {"count": 10**9 if last else count}
+        wanted |= {key: value for key, value in (("last", last), ("run", run)) if value}
         told: list[Json] = self._do("read", name=name, **wanted)
         return told
 
-    def events(self, last: str = "complete") -> list[Json]:
+    def events(self, last: str = "complete", run: str | None = None) -> list[Json]:
         """The events of the contract, up to such a one."""
-        return self.read("agent:event", last=last)
+        return self.read("agent:event", last=last, run=run)
 
     def frames(self, last: str = "[DONE]") -> list[Json]:
         """The frames of another format, up to one whose document, or its type, is that."""

@@ -79,6 +79,17 @@ async def test_list_shows_which_chats_run_and_which_wait(tmp_path: Path, url: st
         assert {chat["id"]: chat["status"] for chat in chats} == {
             "over": None, "running": "running", "waiting": "waiting"
         }  # fmt: skip
+        assert not any(chat["failed"] for chat in chats)
+
+
+@pytest.mark.parametrize("url", URLS)
+async def test_list_shows_which_chats_have_failed(tmp_path: Path, url: str) -> None:
+    async with app_client(tmp_path, url) as (services, client):
+        await answered(services, "over", "The weather", "Rain")
+        run = await begin(services, "failed", "Go")
+        await say(services, run, Error(message="No more milk."), Done(reason="error"))
+        chats = (await client.get("/api/chats")).json()["chats"]
+        assert {chat["id"]: chat["failed"] for chat in chats} == {"over": False, "failed": True}
 
 
 @pytest.mark.parametrize(
@@ -226,6 +237,48 @@ async def test_a_chat_gets_another_title(tmp_path: Path) -> None:
         assert refused(await client.patch("/api/chats/none", json={"title": "x"}))[0] == 404
 
 
+async def test_a_chat_is_pinned_and_unpinned(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (services, client):
+        await three_chats(services)
+        pinned = (await client.patch("/api/chats/c1", json={"pinned": True})).json()
+        assert (pinned["title"], type(pinned["pinnedAt"])) == ("The weather", int)
+        page = (await client.get("/api/chats", params={"limit": "1"})).json()
+        assert [chat["id"] for chat in page["chats"]] == ["c3"]
+        assert [(chat["id"], chat["agent"]) for chat in page["pinned"]] == [("c1", "counter")]
+        both = (await client.patch("/api/chats/c1", json={"pinned": False, "title": "Rain"})).json()
+        assert (both["title"], both["pinnedAt"]) == ("Rain", None)
+        assert (await client.get("/api/chats")).json()["pinned"] == []
+        for wrong in ({}, {"pinned": "yes"}, {"pinned": None}, {"colour": "red"}):
+            refusal = await client.patch("/api/chats/c1", json=wrong)
+            assert refused(refusal)[:2] == (400, "invalid_request")
+        assert refused(await client.patch("/api/chats/none", json={"pinned": True}))[0] == 404
+
+
+async def test_chats_are_listed_by_agent(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (services, client):
+        await three_chats(services)
+        found = (await client.get("/api/chats", params={"agent": "counter"})).json()
+        assert [chat["id"] for chat in found["chats"]] == ["c3", "c2", "c1"]
+        assert (await client.get("/api/chats", params={"agent": "other"})).json()["chats"] == []
+
+
+async def test_a_search_shows_where_it_found_its_text(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (services, client):
+        await answered(services, "c1", "The weather", "Rain & <b>wind</b> in Zürich")
+        found = (await client.get("/api/chats", params={"query": "WIND"})).json()
+        ((chat,), (hit,)) = found["chats"], found["chats"][0]["hits"]
+        messages = (await client.get("/api/chats/c1")).json()["messages"]
+        assert hit == {
+            "messageId": messages[1]["id"],
+            "role": "assistant",
+            "before": "Rain & <b>",
+            "match": "wind",
+            "after": "</b> in Zürich",
+        }
+        assert chat["id"] == "c1"
+        assert (await client.get("/api/chats")).json()["chats"][0]["hits"] == []
+
+
 async def test_a_chat_that_is_deleted_is_gone(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (services, client):
         run = await answered(services, "c1", "one", "two")
@@ -236,14 +289,6 @@ async def test_a_chat_that_is_deleted_is_gone(tmp_path: Path) -> None:
         log = await client.get("/api/chat/c1/stream", params={"run": run.id})
         assert refused(log)[:2] == (410, "log_deleted")
         assert (await client.get("/api/chats")).json()["chats"] == []
-
-
-async def test_the_agents_are_listed(tmp_path: Path) -> None:
-    async with app_client(tmp_path) as (_, client):
-        [agent] = (await client.get("/api/agents")).json()["agents"]
-    assert agent["id"] == "counter"
-    assert agent.keys() == {"id", "name", "description", "model"}
-    assert agent["model"] is None
 
 
 async def test_chat_names_its_agent_and_its_error(tmp_path: Path) -> None:

@@ -14,14 +14,22 @@ import pytest
 from starlette.routing import Mount
 from starlette.routing import Route as Served
 
-from mobox.server.auth.principal import EVERY_SCOPE
+from mobox.server.auth.keys import digest_of
+from mobox.server.auth.links import HEADER
+from mobox.server.auth.principal import EVERY_SCOPE, SCOPES
 from mobox.server.endpoint import Endpoint
+from mobox.server.openapi import SHARED
 from mobox.server.routes import ROUTES
 from mobox.server.services import Services
+from mobox.settings import MODELS
 from mobox.storage.chats import History
+from mobox.storage.feedback import Feedback
 from mobox.storage.permissions import Permission
+from mobox.storage.share_links import ShareLink
+from mobox.supervisor.agent_files import StateFolders
 from server.app_client import routes_of
 from server.live_server import message
+from server.recorded_call import record_call
 from server.server_with_keys import (
     LONG_AGO,
     ask_something,
@@ -35,6 +43,9 @@ WORDS = "what only Ann has heard"
 HERS, ASKS, NOBODYS = "hers", "asks", "nobodys"
 ALLOWED = Permission(id="perm_hers", agent="counter", tool=WORDS, created_at=1)
 
+SECRET = "mbl_only-her-guests-have-it"
+LINK = ShareLink(id="link_hers", digest=digest_of(SECRET), shows="everything", created_at=1)
+
 ToOthers = Literal["as unknown", "not found", "their own"]
 
 
@@ -47,6 +58,7 @@ class Row(NamedTuple):
     where the route makes what is not there; what is theirs, where no id is named."""
     ids: Mapping[str, str] = {}
     body: Any = None
+    query: Mapping[str, str] = {}
 
 
 def _input(thread: str) -> dict[str, Any]:
@@ -78,6 +90,21 @@ ROWS: dict[str, Row] = {
     "DELETE /api/chats/{chat_id}/permissions/{permission_id}": Row(
         204, "as unknown", {**CHAT, "permission_id": "{permission}"}
     ),
+    "GET /api/chats/{chat_id}/branches": Row(200, "as unknown", CHAT),
+    "POST /api/chats/{chat_id}/branch": Row(200, "as unknown", CHAT, {"runId": "{run}"}),
+    "GET /api/chats/{chat_id}/runs": Row(200, "as unknown", CHAT),
+    "GET /api/chats/{chat_id}/feedback": Row(200, "as unknown", CHAT),
+    "POST /api/chats/{chat_id}/feedback": Row(
+        200, "as unknown", CHAT, {"runId": "{run}", "value": "up"}
+    ),
+    "DELETE /api/chats/{chat_id}/feedback/{run_id}": Row(204, "as unknown", {**CHAT, **RUN}),
+    "GET /api/chats/{chat_id}/files": Row(200, "as unknown", CHAT),
+    "GET /api/chats/{chat_id}/file": Row(200, "as unknown", CHAT, query={"path": "made.txt"}),
+    "GET /api/chats/{chat_id}/links": Row(200, "as unknown", CHAT),
+    "POST /api/chats/{chat_id}/links": Row(201, "as unknown", CHAT, {"shows": "answer"}),
+    "DELETE /api/chats/{chat_id}/links/{link_id}": Row(
+        204, "as unknown", {**CHAT, "link_id": "{link}"}
+    ),
     "GET /api/agents": Row(200, "their own"),
     "POST /api/agui/chat": SAYS,
     "POST /api/agui/agents/{agent}": SAYS._replace(ids=AGENT),
@@ -99,20 +126,39 @@ ROWS: dict[str, Row] = {
         }
     ),
     "POST /api/tickets": Row(201, "as unknown", body={"runId": "{run}"}),
+    "GET /api/server": Row(200, "their own"),
     "GET /metrics": Row(200, "their own"),
     "GET /api/runs/{run_id}/events": Row(200, "as unknown", RUN),
     "GET /api/runs/{run_id}/inspect": Row(200, "as unknown", RUN),
     "GET /api/runs/{run_id}/stderr": Row(200, "as unknown", RUN),
+    "GET /api/runs": Row(200, "their own"),
+    "GET /api/runs/{run_id}/models": Row(200, "as unknown", RUN),
+    "GET /api/runs/{run_id}/models/{n}": Row(200, "as unknown", {**RUN, "n": "1"}),
     "GET /api/formats": Row(200, "their own"),
+    "POST /api/recordings": Row(200, "their own", body={"type": "text", "text": "hello"}),
     "POST /api/files": Row(201, "their own", body={"any": "thing"}),
     "GET /api/files/{file_id}": Row(200, "as unknown", FILE),
     "DELETE /api/files/{file_id}": Row(204, "as unknown", FILE),
 }
+BY_LINK: dict[str, int] = {
+    "GET /api/shared": 200,
+    "GET /api/shared/messages": 200,
+    "GET /api/shared/state": 200,
+    "GET /api/shared/stream": 204,
+    "GET /api/shared/formats": 200,
+    "GET /api/shared/runs/{run_id}/events": 200,
+    "GET /api/shared/runs/{run_id}/inspect": 200,
+    "GET /api/shared/files/{file_id}": 404,
+}
+"""What the reader of a link is told, who has no key. A file has an address of its own."""
 OPEN = {"GET /healthz", "GET /readyz"}
 """Whoever restarts processes has no key."""
 PAGES = {
-    "/openapi.json", "/", "/chat", "/chat/{chat_id}", "/favicon.ico",
-    "/assets/{name}", "/{name}",
+    "/embed",
+    "/embed.js",
+    "/embed/chat/{chat_id}",
+    "/openapi.json", "/", "/chat", "/chat/{chat_id}", "/favicon.ico", "/shared", "/view",
+    "/runs", "/runs/{run_ids}", "/assets/{name}", "/{name}",
 }  # fmt: skip
 """What is the same for everybody, and in the package."""
 
@@ -124,6 +170,8 @@ class House:
 
     def __init__(self, services: Services, client: httpx.AsyncClient) -> None:
         self.storage = services.storage
+        self._states = StateFolders(services.settings.data / "state")
+        self._models = services.settings.data / MODELS
         self._client = client
         self._ids = {
             "{chat}": HERS,
@@ -131,14 +179,21 @@ class House:
             "{run}": "",
             "{file}": "",
             "{permission}": "perm_hers",
+            "{link}": "link_hers",
         }
 
     async def furnish(self) -> None:
         self._ids["{run}"] = await say_something(self.storage, "ann", HERS, WORDS, ALLOWED)
+        record_call(self._models, self._ids["{run}"], WORDS)
         await ask_something(self.storage, "ann", ASKS, WORDS)
         await say_something(self.storage, "bob", "his", "what Bob was told")
+        await self.storage.give_feedback("ann", HERS, self._ids["{run}"], "down", WORDS)
         file = await self.storage.files.add("ann", _pieces(WORDS.encode()), "text/plain")
         self._ids["{file}"] = file.id
+        made = self._states.of("ann", HERS)
+        made.mkdir(parents=True)
+        (made / "made.txt").write_text(WORDS)
+        await self.storage.add_link("ann", HERS, LINK)
 
     @property
     def ids(self) -> list[str]:
@@ -153,16 +208,27 @@ class House:
         body = row.body
         for word, instead in (ids or self._ids).items():
             path, body = path.replace(word, instead), _replaced(body, word, instead)
-        return await self._client.request(route.method, path, json=body, headers=bearer(secret))
+        return await self._client.request(
+            route.method, path, params=row.query, json=body, headers=bearer(secret)
+        )
 
     async def ask_for_nothing(self, name: str, secret: str) -> httpx.Response:
         """The same, of ids that nobody has."""
         return await self.ask(name, secret, dict.fromkeys(self._ids, NOBODYS))
 
-    async def theirs(self) -> list[History | Permission]:
+    async def ask_by_link(self, name: str, **headers: str) -> httpx.Response:
+        """Ask for what is behind the link, with these headers."""
+        route, ids = BY_NAME[name], {"run_id": self._ids["{run}"], "file_id": self._ids["{file}"]}
+        return await self._client.request(
+            route.method, route.path.format(**ids), headers=headers, params={"live": "off"}
+        )
+
+    async def theirs(self) -> list[History | Permission | Feedback | ShareLink]:
         """All that is Ann's."""
         chats = [await self.storage.history("ann", chat) for chat in (HERS, ASKS)]
-        return [*chats, *await self.storage.permissions("ann", HERS)]
+        permissions = await self.storage.permissions("ann", HERS)
+        feedback = await self.storage.feedback("ann", HERS)
+        return [*chats, *permissions, *feedback, *await self.storage.links("ann", HERS)]
 
 
 async def _pieces(data: bytes) -> AsyncIterator[bytes]:
@@ -178,9 +244,12 @@ def _replaced(body: Any, word: str, instead: str) -> Any:
 
 
 def test_every_route_has_a_row_and_a_scope() -> None:
-    assert ROWS.keys() | OPEN == BY_NAME.keys()
+    assert ROWS.keys() | BY_LINK.keys() | OPEN == BY_NAME.keys()
+    by_link = {name for name, route in BY_NAME.items() if route.scope == SHARED}
+    assert by_link == BY_LINK.keys()
     assert {name for name, route in BY_NAME.items() if route.scope is None} == OPEN
-    assert {route.scope for route in ROUTES} - {None} == set(EVERY_SCOPE)
+    assert {route.scope for route in ROUTES} - {None, SHARED} == set(EVERY_SCOPE)
+    assert SHARED not in SCOPES
 
 
 async def test_nothing_is_served_but_those_routes_and_pages(tmp_path: Path) -> None:
@@ -275,3 +344,37 @@ async def test_a_key_that_is_for_something_else_is_not_enough(name: str, tmp_pat
 async def test_health_endpoints_need_no_key(name: str, tmp_path: Path) -> None:
     async with keyed_app(tmp_path) as (_, client):
         assert (await client.get(BY_NAME[name].path)).json() == {"status": "ok", "problem": None}
+
+
+@pytest.mark.parametrize("name", BY_LINK)
+async def test_a_link_opens_its_own_routes(name: str, tmp_path: Path) -> None:
+    async with keyed_app(tmp_path) as (services, client):
+        house = House(services, client)
+        await house.furnish()
+        assert (await house.ask_by_link(name, **{HEADER: SECRET})).status_code == BY_LINK[name]
+
+
+@pytest.mark.parametrize("name", BY_LINK)
+@pytest.mark.parametrize("who", ["ann", "bob", None])
+async def test_no_key_opens_the_routes_of_links(name: str, who: str | None, tmp_path: Path) -> None:
+    async with keyed_app(tmp_path) as (services, client):
+        house = House(services, client)
+        await house.furnish()
+        secret = None if who is None else (await give_key(services.storage, who))[1]
+        refused = await house.ask_by_link(name, **bearer(secret))
+        assert refused.status_code == 404
+        made_up = await house.ask_by_link(name, **{HEADER: "mbl_made-up"}, **bearer(secret))
+        assert (made_up.status_code, made_up.text) == (404, refused.text)
+
+
+@pytest.mark.parametrize("how", ["header", "bearer"])
+@each_row
+async def test_a_link_opens_no_other_route(name: str, how: str, tmp_path: Path) -> None:
+    async with keyed_app(tmp_path) as (services, client):
+        house = House(services, client)
+        await house.furnish()
+        before = await house.theirs()
+        client.headers[HEADER] = SECRET
+        refused = await house.ask(name, SECRET if how == "bearer" else None)
+        assert refused.status_code == 401
+        assert await house.theirs() == before

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from mobox.server.auth.connections import CHECK_SECONDS
+from mobox.server.auth.links import HEADER
 from mobox.server.socketio.sessions import Sessions
 from mobox.storage import SqliteStorage
 from mobox.storage.keys import ApiKey
@@ -225,6 +226,26 @@ def test_a_key_that_another_process_revokes_loses_its_sockets(
     other.close()
 
 
+@pytest.mark.parametrize(
+    "event", [name for name, (kind, _) in Sessions.HANDLERS.items() if kind == "write"]
+)
+def test_a_revoked_key_writes_nothing_over_a_socket_that_is_still_open(
+    event: str, house: House
+) -> None:
+    key, secret = house.key("ann")
+    with RawWebSocket(house.server) as raw:
+        assert raw.read().startswith("0{")
+        raw.send("40" + json.dumps({"key": secret}))
+        assert raw.read().startswith('40{"sid"')
+        house.revoke(key)
+        raw.send("421" + json.dumps([event, about(event, f"revoked {event}")]))
+        # The socket itself may be closed first: then it is not answered at all.
+        answers = raw.read()
+        assert "unauthenticated" in answers or answers == "41", answers
+    chats = httpx.get(f"{house.server.url}/api/chats", headers=bearer(house.key("ann")[1])).json()
+    assert f"revoked {event}" not in json.dumps(chats)
+
+
 class Reading:
     """Somebody who reads a stream, in a thread of their own."""
 
@@ -289,3 +310,45 @@ def test_no_secret_is_in_the_log_of_the_server(house: House, http: httpx.Client)
     assert "INFO" in logged, "all is told that there is to tell"
     assert ticket not in logged
     assert secret not in logged
+
+
+# Links
+
+
+class Shared(NamedTuple):
+    """A link to Ann's chat, and its secret."""
+
+    id: str
+    secret: str
+
+
+@pytest.fixture
+def shared(house: House, http: httpx.Client) -> Shared:
+    _, secret = house.key("ann")
+    url = f"{house.server.url}/api/chats/asks/links"
+    made = http.post(url, json={"shows": "everything"}, headers=bearer(secret)).json()
+    return Shared(made["id"], made["secret"])
+
+
+@each_transport
+def test_a_link_opens_no_socket(
+    transport: str, house: House, sockets: SocketClients, shared: Shared
+) -> None:
+    for auth in ({"key": shared.secret}, {"token": shared.secret}, {"link": shared.secret}):
+        socket = sockets.open(house.server, transport, auth=auth)
+        assert socket.refused == "missing, invalid, revoked or expired API key"
+
+
+def test_a_revoked_link_loses_its_streams(house: House, http: httpx.Client, shared: Shared) -> None:
+    url = f"{house.server.url}/api/shared/runs/{house.waiting}/events"
+    reading = Reading(http, url, headers={HEADER: shared.secret})
+    assert reading.has_begun.wait(LIMIT)
+    assert reading.status == 200
+    _, secret = house.key("ann")
+    revoked = http.delete(
+        f"{house.server.url}/api/chats/asks/links/{shared.id}", headers=bearer(secret)
+    )
+    assert revoked.status_code == 204
+    reading.wait_for_end()
+    assert http.get(url, headers={HEADER: shared.secret}).status_code == 404
+    assert shared.secret not in house.server.warnings

@@ -67,8 +67,9 @@ def watched(new_context: CreateContextCallback) -> Iterator[Watched]:
     made: list[tuple[BrowserContext, Watch]] = []
 
     def make(url: str, **options: Any) -> tuple[BrowserContext, Watch]:
-        usual = {"viewport": {"width": 1440, "height": 900}, "reduced_motion": "reduce"}
-        context = new_context(base_url=url, locale="en-US", **{**usual, **options})
+        size = {"width": 1440, "height": 900}
+        usual = {"viewport": size, "reduced_motion": "reduce", "locale": "en-US"}
+        context = new_context(base_url=url, **{**usual, **options})
         made.append((context, Watch(context, url)))
         return made[-1]
 

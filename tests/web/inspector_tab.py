@@ -19,26 +19,33 @@ Row = dict[str, Any]
 
 
 class Inspector:
-    """Opens the inspector of a tab; `wide` shows its three columns side by side."""
+    """Opens the inspector of a tab with its events, or another view; `wide` as wide as it gets."""
 
-    def __init__(self, tab: Tab, *, wide: bool = False) -> None:
+    def __init__(self, tab: Tab, *, wide: bool = False, view: str = "Events") -> None:
         page = tab.page
         self.tab = tab
         self.page = page
-        page.get_by_role("button", name="Side panel", exact=True).click()
+        page.get_by_role("button", name="Inspect", exact=True).click()
         page.get_by_role("tab", name="Inspector").click()
+        self.view(view)
+        self.tree = page.get_by_role("tree", name="Steps")
+        self.player = page.get_by_role("region", name="Player")
         self.grid = page.get_by_role("treegrid", name="Events")
         self.pinned = page.get_by_role("treegrid", name="Pinned rows")
         self.slider = page.get_by_role("slider", name="Replay")
         self.filter = page.get_by_role("searchbox", name="Filter events")
-        expect(self.grid).to_be_visible()
+        expect(self.grid if view == "Events" else self.tree).to_be_visible()
         if wide:
-            page.get_by_role("button", name="Show three columns").click()
+            page.get_by_role("separator", name="Resize the side panel").press("End")
 
     def row(self, event: str, grid: Locator | None = None) -> Locator:
         """The rows of events of this type; `seq: type` is one of them."""
         name = f"Event {event}" if ":" in event else re.compile(rf"^Event \d+: {event}$")
         return (grid or self.grid).get_by_role("row", name=name, exact=True)
+
+    def step(self, name: str) -> Locator:
+        """The steps of the timeline whose sentence begins with this."""
+        return self.tree.get_by_role("treeitem", name=re.compile(rf"^{re.escape(name)},"))
 
     def shows(self, state: str) -> None:
         """Wait until the run has this state."""

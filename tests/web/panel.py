@@ -16,7 +16,7 @@ class Panel:
 
     def __init__(self, tab: Tab) -> None:
         self._page = tab.page
-        self.button = tab.page.get_by_role("button", name="Side panel", exact=True)
+        self.button = tab.page.get_by_role("button", name="Inspect", exact=True)
         self.box = tab.page.locator("#side-panel")
         self.edge = tab.page.get_by_role("separator", name="Resize the side panel")
         self.files = self.box.get_by_role("navigation", name="Code of this answer")

@@ -210,7 +210,8 @@ def printed_pane(panel: Panel) -> None:
 
 
 def inspector_pane(panel: Panel) -> None:
-    grid = panel.open("Inspector").box.get_by_role("treegrid", name="Events")
+    panel.open("Inspector").box.get_by_role("tab", name="Events").click()
+    grid = panel.box.get_by_role("treegrid", name="Events")
     expect(grid.get_by_role("row", name="tool_result").first).to_be_visible()
 
 
@@ -230,7 +231,7 @@ def test_a_pane_that_is_open(
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("pane", ["Code", "Terminal", "Inspector"])
+@pytest.mark.parametrize("pane", ["Code", "Terminal", "Files", "Inspector"])
 def test_a_pane_with_nothing_in_it(
     server: LiveServer, open_tab: OpenTab, axe: str, pane: str, size: str
 ) -> None:

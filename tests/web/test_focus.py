@@ -44,7 +44,7 @@ def test_after_stop(server: LiveServer, watched: Watched, gate: Gate, key: str) 
 
 def test_after_a_prompt_of_the_empty_page(demo: LiveServer, watched: Watched) -> None:
     tab = Tab(watched(demo.url)[0])
-    tab.page.get_by_role("button", name="Call a tool").press("Enter")
+    tab.page.get_by_role("button", name="Tool call with its result").press("Enter")
     tab.finish()
     expect(tab.composer).to_be_focused()
 

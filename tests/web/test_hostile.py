@@ -149,7 +149,7 @@ async def _fill(data: Path) -> None:
 
 def test_titles_are_text(titled: LiveServer, watched: Watched) -> None:
     tab = Tab(watched(titled.url)[0])
-    chats = tab.page.get_by_role("navigation").get_by_role("link")
+    chats = tab.page.get_by_role("navigation").get_by_role("listitem").get_by_role("link")
     while (count := chats.count()) < len(TEXTS):  # longer than the first page
         chats.last.scroll_into_view_if_needed()
         expect(chats.nth(count)).to_be_attached()

@@ -81,6 +81,9 @@ def test_key_works_until_it_is_revoked(
     expect(door.page).to_have_url(HAS_CHAT)
     door.page.reload()
     expect(door.answer).to_have_text("Hello, Ann.")
+    door.page.wait_for_load_state(
+        "networkidle"
+    )  # else another request is the first that is refused
     in_thread(revoke_at(data, key))
     door.composer.fill(prompt(text("Still here?")))
     door.composer.press("Enter")

@@ -28,14 +28,12 @@ def test_a_key_opens_it_and_closes_it(server: LiveServer, watched: Watched) -> N
     panel = Panel(tab)
     expect(panel.button).to_have_attribute("aria-expanded", "false")
     tab.composer.press("ControlOrMeta+j")
-    expect(panel.box.get_by_role("tab", name="Code")).to_be_focused()
-    tab.page.keyboard.press("ArrowRight")
-    expect(panel.box.get_by_role("tab", name="Terminal")).to_be_focused()
-    expect(panel.box.get_by_role("tabpanel", name="Terminal")).to_be_visible()
-    tab.page.keyboard.press("End")
-    expect(panel.box.get_by_role("tab", name="Inspector")).to_have_attribute(
-        "aria-selected", "true"
-    )
+    expect(panel.box.get_by_role("tab", name="Inspector")).to_be_focused()
+    tab.page.keyboard.press("ArrowLeft")
+    expect(panel.box.get_by_role("tab", name="Files")).to_be_focused()
+    expect(panel.box.get_by_role("tabpanel", name="Files")).to_be_visible()
+    tab.page.keyboard.press("Home")
+    expect(panel.box.get_by_role("tab", name="Code")).to_have_attribute("aria-selected", "true")
     tab.page.keyboard.press("ControlOrMeta+j")
     expect(panel.box).to_have_count(0)
     expect(panel.button).to_be_focused()
@@ -57,9 +55,9 @@ def test_it_is_as_it_was_when_the_page_is_loaded_again(
 def test_its_edge_is_moved_by_keys_and_by_hand(server: LiveServer, watched: Watched) -> None:
     tab = Tab(watched(server.url)[0])
     panel = Panel(tab).open("Code")
-    expect(panel.edge).to_have_attribute("aria-valuenow", "460")
+    expect(panel.edge).to_have_attribute("aria-valuenow", "720")
     panel.edge.press("ArrowLeft")
-    expect(panel.edge).to_have_attribute("aria-valuenow", "484")
+    expect(panel.edge).to_have_attribute("aria-valuenow", "744")
     panel.edge.press("Home")
     expect(panel.edge).to_have_attribute("aria-valuenow", "320")
     assert width(panel) == 320
@@ -122,7 +120,29 @@ def test_a_message_opens_it(server: LiveServer, watched: Watched) -> None:
     tab.finish()
     tab.answers.get_by_role("button", name="Show in panel").click()
     panel = Panel(tab)
-    panel.shows_code("answer = 1")
+    inspector = panel.box.get_by_role("tab", name="Inspector")
+    expect(inspector).to_have_attribute("aria-selected", "true")
+    panel.open("Code").shows_code("answer = 1")
     tab.say(code("answer = 2"))
     tab.finish(2)
     panel.shows_code("answer = 2")
+
+
+def test_it_opens_with_the_pane_shown_last_unless_that_is_empty(
+    server: LiveServer, watched: Watched
+) -> None:
+    tab = Tab(watched(server.url)[0])
+    tab.say(code("answer = 1"))
+    tab.finish()
+    panel = Panel(tab).open("Code")
+    panel.shows_code("answer = 1")
+    for _ in range(2):
+        panel.button.click()
+    panel.shows_code("answer = 1")
+    panel.button.click()
+    tab.say(prompt(emit("text_delta", id="t", delta="no code")))
+    tab.finish(2)
+    panel.button.click()
+    inspector = panel.box.get_by_role("tab", name="Inspector")
+    expect(inspector).to_have_attribute("aria-selected", "true")
+    expect(panel.box.get_by_role("tree", name="Steps")).to_be_visible()

@@ -51,7 +51,7 @@ RECORDINGS = {
     "smolagents": Recording(
         "code_planning",
         {"x = get_weather(city='Lisbon')": "", "final_answer('21C')": "21C"},
-        ["» python_interpreter", "Execution logs:", "21C in Lisbon", "Finished: stop"],
+        ["» python_interpreter", "21C in Lisbon", "Finished: stop"],
     ),
     "claude": Recording(
         "codeexec", {"print(6*7)": "file_01X"}, ["» code_execution", "42", "Finished: stop"]

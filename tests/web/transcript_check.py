@@ -26,7 +26,8 @@ READ = """
   const folded = articles.flatMap((article) => [...article.querySelectorAll(closed)]);
   folded.forEach((each) => each.click());
   if (folded.length) return null;
-  const furniture = "button, summary, svg, .source-mark, .code-head, [aria-hidden=true], .sr-only";
+  const furniture =
+    "button, summary, svg, .source-mark, .code-head, .answer-head, [aria-hidden=true], .sr-only";
   const read = (node) => {
     if (node.nodeType === Node.TEXT_NODE) return node.data;
     if (node.nodeType !== Node.ELEMENT_NODE || node.matches(furniture)) return "";
@@ -108,14 +109,36 @@ def _prose(part: Json) -> Iterator[str]:
     yield plain(part["text"])
 
 
+PLAN_LINE = re.compile(r"(?:Planned \d+ steps?|\d+ of \d+ steps? done)(?:: .*)?")
+
+
+def _reasoning(part: Json) -> Iterator[str]:
+    """A log, line by line; lines about the plan are in its block instead."""
+    if part.get("providerMetadata", {}).get("mobox", {}).get("variant") != "processing":
+        yield from _prose(part)
+        return
+    for line in part["text"].splitlines():
+        if not PLAN_LINE.fullmatch(line):
+            yield plain(line)
+
+
 def _call(part: Json) -> Iterator[str]:
     about = part.get("callProviderMetadata", {}).get("mobox", {})
     if about.get("display") in ("think", "todos"):
         return  # its reasoning or its plan is shown instead
     for name in ("input", "output", "errorText"):
-        value = part.get(name)
-        if value not in (None, {}, ""):
-            yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield from _leaves(part.get(name))
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """The values in JSON: a view of a kind of tool has its own labels instead of their names."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _leaves(each)
+    elif value is not None:
+        yield value if isinstance(value, str) else json.dumps(value)
 
 
 def _subagent(part: Json) -> Iterator[str]:
@@ -129,7 +152,7 @@ def _todos(part: Json) -> Iterator[str]:
 
 READERS: dict[str, Callable[[Json], Iterator[str]]] = {
     "text": _prose,
-    "reasoning": _prose,
+    "reasoning": _reasoning,
     "dynamic-tool": _call,
     "data-subagent": _subagent,
     "data-todos": _todos,

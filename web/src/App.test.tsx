@@ -18,7 +18,12 @@ import {
   user,
 } from "@/testing/server";
 
-const DEMO = { id: "demo", name: "Demo", description: "Shows things." };
+const DEMO = {
+  id: "demo",
+  name: "Demo",
+  description: "Shows things.",
+  starters: ["All kinds of events"],
+};
 const WRITER = { id: "writer", name: "Writer", description: "Writes." };
 
 let network: Network;
@@ -121,13 +126,42 @@ describe("the page", () => {
     expect(screen.queryByText("Request Failed.")).toBeNull();
   });
 
-  it("offers commands of the demo agent, and sends what is chosen", async () => {
+  it("offers what the agent suggests, and sends what is chosen", async () => {
     network.on("POST api/chat", () => new Stream().send(...textChunks("All."), ...ENDS).end());
     await open("/");
-    await userEvent.click(await screen.findByRole("button", { name: "Show every event type" }));
+    await userEvent.click(await screen.findByRole("button", { name: "All kinds of events" }));
     await waitFor(() => expect(network.to("POST api/chat")).toHaveLength(1));
     const body = network.to("POST api/chat")[0]?.body;
-    expect(body).toMatchObject({ agent: "demo", message: { parts: [{ text: "all" }] } });
+    expect(body).toMatchObject({
+      agent: "demo",
+      message: { parts: [{ text: "All kinds of events" }] },
+    });
+  });
+
+  it("shows the agent that answers, with its icon, model and what it lacks", async () => {
+    const notice = "Will be installed at the first message.";
+    const more = { icon: "🎬", model: "simulated", availability: "installs", notice };
+    network.on("GET api/agents", () => json({ agents: [{ ...DEMO, ...more }] }));
+    await agents.load();
+    await open("/");
+    expect(await screen.findByRole("heading", { name: "Demo" })).toBeTruthy();
+    expect(screen.getByText("Shows things.")).toBeTruthy();
+    expect(screen.getByText(/^Its model is simulated/)).toBeTruthy();
+    expect(screen.getByText(notice)).toBeTruthy();
+    expect(screen.getByText(/^Only the demo agent is installed/)).toBeTruthy();
+    expect(screen.getByText("🎬"), "it is named once").toBeTruthy();
+    expect(screen.getByText("Demo")).toBeTruthy();
+  });
+
+  it("selects the server's default for a new chat, or the last one that the person selected", async () => {
+    network.on("GET api/agents", () => json({ agents: [WRITER, DEMO], default: "demo" }));
+    await agents.load();
+    const { unmount } = await open("/");
+    await userEvent.click(await screen.findByRole("button", { name: "Agent: Demo" }));
+    await userEvent.click(await screen.findByRole("menuitemradio", { name: /Writer/ }));
+    unmount();
+    await open("/");
+    expect(await screen.findByRole("button", { name: "Agent: Writer" })).toBeTruthy();
   });
 
   it("shows a stored chat without announcing it", async () => {
@@ -144,7 +178,7 @@ describe("the page", () => {
     expect(await screen.findByText("Chat not found")).toBeTruthy();
     await userEvent.click(screen.getByRole("button", { name: "Start a new chat" }));
     expect(location.pathname).toBe("/");
-    expect(await screen.findByText("What can I do for you?")).toBeTruthy();
+    expect(await screen.findByText("Shows things.")).toBeTruthy();
   });
 
   it("has the way to the chats also at an address that means nothing", async () => {
@@ -186,7 +220,7 @@ describe("the page", () => {
     await userEvent.click(await sidebar().findByRole("link", { name: "A chat" }));
     expect(await screen.findByText("first")).toBeTruthy();
     history.back();
-    expect(await screen.findByText("What can I do for you?")).toBeTruthy();
+    expect(await screen.findByText("Shows things.")).toBeTruthy();
   });
 });
 

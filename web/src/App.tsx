@@ -1,17 +1,33 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { Direction } from "radix-ui";
+import {
+  type ComponentType,
+  lazy,
+  Suspense,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import type { NamedChat } from "@/api";
+import { isHidden } from "@/brand";
 import { Chat } from "@/chat/Chat";
+import { frame } from "@/frame";
 import { newId } from "@/ids";
 import { credentials } from "@/key";
+import { direction } from "@/language";
 import { togglePanel } from "@/panel/toggle";
 import { DeleteDialog, HelpDialog, RenameDialog } from "@/shell/dialogs";
 import { KeyForm } from "@/shell/KeyForm";
 import { keepLoaded } from "@/shell/loading";
+import { noticeOthers } from "@/shell/noticing";
 import { PermissionsDialog } from "@/shell/Permissions";
+import { ShareDialog } from "@/shell/ShareDialog";
 import { Sidebar } from "@/shell/Sidebar";
 import { useShortcuts } from "@/shell/shortcuts";
 import { drafts, NEW_CHAT } from "@/state/drafts";
 import { navigate, type Route, useRoute } from "@/state/route";
+import { sidebarShown, toggleSidebar } from "@/state/sidebar";
 import { useTheme } from "@/state/theme";
 import { useStore } from "@/store";
 import { strings } from "@/strings";
@@ -21,15 +37,51 @@ import { COMPOSER } from "@/ui/focus";
 import { Notice } from "@/ui/Notice";
 import { TopBar } from "@/ui/TopBar";
 import { useMedia, WIDE } from "@/ui/useMedia";
+import { dropped } from "@/view/dropped";
+import { useDropping } from "@/view/useDropping";
 
-type OpenDialog = { what: "delete" | "rename" | "permissions"; chat: NamedChat };
+const RunPages = lazy(() => import("@/runPages/RunPages"));
+
+type OpenDialog = { what: "delete" | "rename" | "permissions" | "share"; chat: NamedChat };
+
+/** Pages without the chats of a user: rare, so loaded on demand. */
+const OTHERS: Partial<Record<Route["page"], ComponentType>> = {
+  shared: lazy(() => import("@/shared/SharedPage")),
+  view: lazy(() => import("@/view/ViewPage")),
+};
 
 /** The page, or the sign-in form. */
 export function App() {
   const { isLocked, hasKey, isOfApp } = useStore(credentials);
   useTheme();
-  return isLocked ? <KeyForm isRefused={hasKey} isOfApp={isOfApp} /> : <Page />;
+  const { page } = useRoute();
+  return (
+    <Direction.Provider dir={direction}>
+      {isLocked && page !== "shared" ? (
+        <KeyForm isRefused={hasKey} isOfApp={isOfApp} />
+      ) : (
+        <Routed page={page} />
+      )}
+    </Direction.Provider>
+  );
 }
+
+function Routed({ page }: { page: Route["page"] }) {
+  const Other = OTHERS[page];
+  if (!Other) return <Page />;
+  return (
+    <Suspense fallback={null}>
+      <Other />
+    </Suspense>
+  );
+}
+
+/** A file that nothing else on the page takes is a recording to look at. */
+const viewFile = (file: File) => {
+  if (isHidden("view")) return;
+  dropped.put(file);
+  navigate({ page: "view" });
+};
 
 /** The current chat and its agent. */
 function Page() {
@@ -39,31 +91,50 @@ function Page() {
   const [help, setHelp] = useState(false);
   const [dialog, setDialog] = useState<OpenDialog>();
   const search = useRef<HTMLInputElement>(null);
-  const isWide = useMedia(WIDE);
+  const isWide = useMedia(WIDE) && !frame.isEmbedded;
+  const [isListShown, showList] = sidebarShown.use();
   if (isWide && drawer) setDrawer(false);
   const current = route.page === "chat" ? route.id : undefined;
   useEffect(keepLoaded, []);
+  useEffect(() => noticeOthers((chat) => chat === current), [current]);
 
   const openNew = useCallback(() => {
     setDrawer(false);
     navigate({ page: "new" });
     requestAnimationFrame(() => document.getElementById(COMPOSER)?.focus());
   }, []);
-  const openSearch = useCallback(() => {
-    setDrawer(true);
-    requestAnimationFrame(() => search.current?.focus());
+  const openRuns = useCallback(() => {
+    setDrawer(false);
+    navigate({ page: "runs" });
   }, []);
+  const openSearch = useCallback(() => {
+    if (isWide) showList(true);
+    else setDrawer(true);
+    requestAnimationFrame(() => search.current?.focus());
+  }, [isWide, showList]);
   const openHelp = useCallback(() => {
     setDrawer(false);
     setHelp(true);
   }, []);
-  useShortcuts({ onSearch: openSearch, onNew: openNew, onPanel: togglePanel, onHelp: openHelp });
+  const toggleList = useCallback(() => {
+    if (isWide) toggleSidebar();
+    else setDrawer((isOpen) => !isOpen);
+  }, [isWide]);
+  useShortcuts({
+    onSearch: openSearch,
+    onNew: openNew,
+    onPanel: togglePanel,
+    onSidebar: toggleList,
+    onHelp: openHelp,
+  });
+
+  useDropping(viewFile);
 
   const rowActions = useMemo(
     () => ({
-      onOpen: (id: string) => {
+      onOpen: (id: string, message?: string) => {
         setDrawer(false);
-        navigate({ page: "chat", id });
+        navigate({ page: "chat", id, message });
       },
       onRename: (chat: NamedChat) => setDialog({ what: "rename", chat }),
       onDelete: (chat: NamedChat) => setDialog({ what: "delete", chat }),
@@ -75,14 +146,23 @@ function Page() {
     if (route.page === "new") navigate({ page: "chat", id: fresh });
   };
   const sidebar = (
-    <Sidebar current={current} search={search} onNew={openNew} onHelp={openHelp} {...rowActions} />
+    <Sidebar
+      current={current}
+      search={search}
+      canHide={isWide}
+      onNew={openNew}
+      onHelp={openHelp}
+      onRuns={openRuns}
+      {...rowActions}
+    />
   );
   return (
     <div className="flex h-dvh overflow-hidden pr-[env(safe-area-inset-right)] pl-[env(safe-area-inset-left)]">
-      {route.page !== "unknown" && <SkipLink />}
-      {isWide ? (
-        <div className="flex w-64 shrink-0 flex-col border-r">{sidebar}</div>
-      ) : (
+      {isChat(route) && <SkipLink />}
+      {isWide && isListShown && (
+        <div className="flex w-64 shrink-0 flex-col border-e">{sidebar}</div>
+      )}
+      {!isWide && (
         <Drawer open={drawer} onClose={() => setDrawer(false)} title={strings.shell.chats}>
           {sidebar}
         </Drawer>
@@ -96,6 +176,10 @@ function Page() {
             <Button onClick={openNew}>{strings.chat.missingBack}</Button>
           </Notice>
         </main>
+      ) : isRuns(route) ? (
+        <Suspense fallback={<main className="flex-1" />}>
+          <RunPages route={route} onOpenChats={() => setDrawer(true)} />
+        </Suspense>
       ) : (
         <Chat
           key={id}
@@ -106,6 +190,7 @@ function Page() {
           onOpenChats={() => setDrawer(true)}
           onRename={rowActions.onRename}
           onPermissions={(chat) => setDialog({ what: "permissions", chat })}
+          onShare={(chat) => setDialog({ what: "share", chat })}
           onDelete={rowActions.onDelete}
         />
       )}
@@ -120,12 +205,18 @@ function Page() {
       {dialog?.what === "rename" && (
         <RenameDialog chat={dialog.chat} onClose={() => setDialog(undefined)} />
       )}
+      {dialog?.what === "share" && (
+        <ShareDialog chat={dialog.chat} onClose={() => setDialog(undefined)} />
+      )}
       {dialog?.what === "permissions" && (
         <PermissionsDialog chat={dialog.chat} onClose={() => setDialog(undefined)} />
       )}
     </div>
   );
 }
+
+const isRuns = ({ page }: Route): boolean => ["runs", "run", "compare"].includes(page);
+const isChat = ({ page }: Route): boolean => page === "new" || page === "chat";
 
 /**
  * The id for a new chat; changes with every navigation. A reload keeps the id of a chat whose first message
@@ -146,7 +237,7 @@ const SkipLink = () => (
   <button
     type="button"
     onClick={() => document.getElementById(COMPOSER)?.focus()}
-    className="sr-only z-50 rounded-lg border bg-ground text-block font-medium shadow-md focus:not-sr-only focus:px-3 focus:py-2 focus:absolute focus:top-2 focus:left-2"
+    className="sr-only z-50 rounded-lg border bg-ground text-block font-medium shadow-md focus:not-sr-only focus:px-3 focus:py-2 focus:absolute focus:top-2 focus:start-2"
   >
     {strings.shell.skip}
   </button>

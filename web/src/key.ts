@@ -6,6 +6,7 @@
  *         belong to another user.
  * Rule 3: any request that is refused for its key locks the page, which then shows the sign-in form.
  */
+import { LINK_HEADER, linkSecret } from "@/link";
 import { Store } from "@/store";
 
 const NAME = "mobox:key";
@@ -58,10 +59,15 @@ class Credentials extends Store<CredentialsState> {
 
 export const credentials = new Credentials(kept());
 
-/** `fetch`, with the key if there is one. */
+/** `fetch`, with the key if there is one; on a shared page, with the secret of its link instead. */
 export async function fetchWithKey(url: RequestInfo | URL, init?: RequestInit): Promise<Response> {
-  const { key } = credentials;
   const headers = new Headers(init?.headers);
+  const secret = linkSecret();
+  if (secret !== undefined) {
+    headers.set(LINK_HEADER, secret);
+    return fetchInTime(url, { ...init, headers });
+  }
+  const { key } = credentials;
   if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
   const response = await fetchInTime(url, key === undefined ? init : { ...init, headers });
   const isOurs = response.headers.get("www-authenticate")?.includes(OURS);

@@ -3,18 +3,22 @@ import { expect, it } from "vitest";
 /** What may import what: a folder imports itself, and whatever stands in a row below its own. */
 const LAYERS = [
   ["main"],
+  ["start"],
   ["App"],
-  ["shell", "chat"],
+  ["shared", "view"],
+  ["shell", "chat", "runPages"],
   ["transports", "panel"],
-  ["inspector", "panes"],
+  ["inspector", "panes", "previews"],
   ["parts"],
   ["content"],
   ["runs"],
-  ["state", "ui"],
+  ["ui"],
+  ["state"],
   ["failure"],
-  ["api", "ids", "strings", "noEval"],
-  ["key"],
-  ["json", "store"],
+  ["api", "ids", "strings", "noEval", "frame"],
+  ["key", "brand"],
+  ["link"],
+  ["json", "store", "language"],
 ];
 
 const sources = import.meta.glob<string>("./**/*.{ts,tsx}", {

@@ -1,11 +1,25 @@
+import { activity } from "@/strings/activity";
+import { answers } from "@/strings/answers";
+import { catalogue } from "@/strings/catalogues";
+import { composer } from "@/strings/composer";
+import { number } from "@/strings/english";
+import { inspecting } from "@/strings/inspecting";
 import { inspector } from "@/strings/inspector";
+import { noticing } from "@/strings/noticing";
+import { previews } from "@/strings/previews";
+import { rich } from "@/strings/rich";
+import { sharing } from "@/strings/sharing";
+import { sidebar } from "@/strings/sidebar";
+import { viewing } from "@/strings/viewing";
 
-const tokens = (count: number) => (count === 1 ? "1 token" : `${count.toLocaleString()} tokens`);
+const tokens = (count: number) => (count === 1 ? "1 token" : `${number(count)} tokens`);
 
-/** All text of the page. Entries that take a number or a name are functions. */
-export const strings = {
+/** All text of the page, in English. Entries that take a number or a name are functions. */
+const english = {
   product: "Mobox",
   retry: "Retry",
+  rich,
+  previews,
   /** Where a model's responses come from, unless from its provider. */
   models: { simulated: "simulated model", recorded: "recorded model" } as Record<string, string>,
 
@@ -18,7 +32,7 @@ export const strings = {
     plainText: "text",
     data: "data",
     codeIn: (language?: string) => (language ? `${language} code` : "code"),
-    showAll: (characters: number) => `Show all ${characters.toLocaleString()} characters`,
+    showAll: (characters: number) => `Show all ${number(characters)} characters`,
     table: (columns: string[]) => `Table: ${columns.join(", ")}`,
     done: "Done:",
     open: "To do:",
@@ -159,11 +173,11 @@ export const strings = {
 
     speakers: { user: "You", assistant: "Agent", system: "System" } as Record<string, string>,
     tokensIn: (count: number) => `${tokens(count)} in`,
-    tokensOut: (count: number) => `${count.toLocaleString()} out`,
+    tokensOut: (count: number) => `${number(count)} out`,
     tokensOnlyOut: (count: number) => `${tokens(count)} out`,
-    cacheRead: (count: number) => `${count.toLocaleString()} read from cache`,
-    cacheWrite: (count: number) => `${count.toLocaleString()} written to cache`,
-    reasoningTokens: (count: number) => `${count.toLocaleString()} for reasoning`,
+    cacheRead: (count: number) => `${number(count)} read from cache`,
+    cacheWrite: (count: number) => `${number(count)} written to cache`,
+    reasoningTokens: (count: number) => `${number(count)} for reasoning`,
     turns: (count: number) => (count === 1 ? "1 turn" : `${count} turns`),
   },
 
@@ -174,11 +188,13 @@ export const strings = {
     you: "You",
     agent: "Agent",
     yourMessage: "Your message",
-    placeholder: (agent: string) => `Message ${agent}`,
-    placeholderWaiting: "Waiting for your answer above",
-    busyHint: "Still working. Esc stops it.",
-    waitingHint: "Waiting for your answer above. Esc stops the agent.",
+    placeholders: {
+      idle: "Write a message, or / for ideas",
+      working: "Write the next message",
+      waiting: "Waiting for your answer above",
+    },
     send: "Send",
+    queue: "Send when the agent is done",
     stop: "Stop",
     stopHint: "Stop (Esc)",
     stopping: "Stopping…",
@@ -188,14 +204,14 @@ export const strings = {
     saveEdit: "Send",
     cancel: "Cancel",
     editing: "Edit your message",
-    editReplaces: "Sending replaces everything below.",
+    editReplaces: "Sends a new version. What follows stays with the old one.",
     toEnd: "Scroll to the end",
     older: "Show older messages",
     loadingOlder: "Loading older messages…",
     loading: "Loading the chat…",
     emptyTitle: "What can I do for you?",
     emptyLine: (agent = "the agent") => `You'll see every step ${agent} takes.`,
-    emptyDemo: "A scripted demo agent: no model, no network needed.",
+    simulated: "Its model is simulated: the server has no provider's key.",
     announcements: {
       working: "The agent is working.",
       finished: "The agent finished.",
@@ -225,36 +241,24 @@ export const strings = {
       gone: "This chat was deleted.",
     },
     dismiss: "Dismiss",
-    prompts: {
-      demo: [
-        { label: "Show every event type", text: "all" },
-        { label: "Call a tool", text: "tool" },
-        { label: "Work through a plan", text: "todo" },
-        { label: "Ask me before deleting something", text: "approve" },
-      ],
-      others: [
-        { label: "What can you do?", text: "What can you do?" },
-        { label: "Plan a task step by step", text: "Help me plan a task step by step." },
-        {
-          label: "Look at the files you have",
-          text: "Which files can you see, and what is in them?",
-        },
-        {
-          label: "Explain how something works",
-          text: "Explain to me how a bicycle stays upright.",
-        },
-      ],
-      every: { label: "Show every event type (demo)", text: "all" },
-    },
+    starters: ["What can you do?", "Help me plan a task step by step."],
   },
+
+  // chat/: who answered, versions, feedback, tokens
+  answers,
+  // chat/: the composer, and what the tab shows of a run
+  composer,
+  noticing,
 
   // panel/: the side panel of a run
   panel: {
     name: "Side panel",
+    inspect: "Inspect",
+    inspectLine: "Timeline, events, code and output of the answer",
     close: "Close the side panel",
     resize: "Resize the side panel",
     panes: "Views of the run",
-    names: { code: "Code", terminal: "Terminal", inspector: "Inspector" },
+    names: { code: "Code", terminal: "Terminal", files: "Files", inspector: "Inspector" },
     show: "Show in panel",
     earlier: "Earlier answer",
     newest: "Show latest",
@@ -264,6 +268,7 @@ export const strings = {
     noRunLine: {
       code: "Code that the agent writes and runs appears here.",
       terminal: "Commands and their output appear here.",
+      files: "Files that the agent saves appear here.",
       inspector: "Raw output, events and frames appear here.",
     },
   },
@@ -306,6 +311,14 @@ export const strings = {
 
   // inspector/: raw lines, events and frames of a run
   inspector,
+  inspecting,
+  sharing,
+  viewing,
+
+  // shell/: the chat list's filter, pins and search results; the page's language; embedding
+  sidebar,
+  // parts/: the activity line, tools by kind, the crash card
+  activity,
 
   // shell/: chat list, settings, dialogs
   shell: {
@@ -369,6 +382,12 @@ export const strings = {
       "socket-io": { name: "Socket.IO", line: "Events over one WebSocket" },
     },
     keepOpen: "Keep steps expanded",
+    sandbox: {
+      isolated: (name: string) => `Agents run in ${name} sandboxes.`,
+      process: "Agents run as processes of the server's user, not isolated.",
+      other: (name: string) => `Agents run in ${name}, not isolated.`,
+      workers: "Workers run the agents, each in its own sandbox.",
+    },
     help: "Keyboard shortcuts",
     shortcuts: {
       send: "Send",
@@ -394,3 +413,14 @@ export const strings = {
       seconds === undefined ? "Trying again…" : `Trying again in ${seconds} s`,
   },
 };
+
+/** What every language has: a text that is missing in one is a compile error. */
+export type Strings = typeof english;
+
+/** All text of the page: in English, until `loadStrings` has replaced it by that of another language. */
+export const strings: Strings = { ...english };
+
+/** Loads the texts of the page's language; main.ts waits for it before it loads what reads them. */
+export async function loadStrings(): Promise<void> {
+  Object.assign(strings, await catalogue(english));
+}

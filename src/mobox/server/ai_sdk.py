@@ -46,7 +46,7 @@ async def post_message(request: Request, services: Services) -> ASGIApp:
     continued = await authenticator_of(request).rate_limit.submit(
         owner, wanted, lambda: services.actions.submit(owner, wanted)
     )
-    return _stream(services, continued.run, profile, continued.after)
+    return stream_of_run(services, continued.run, profile, continued.after)
 
 
 async def resume_stream(request: Request, services: Services) -> ASGIApp:
@@ -59,14 +59,14 @@ async def resume_stream(request: Request, services: Services) -> ASGIApp:
     run_id = request.query_params.get("run")
     if run_id is not None:
         run = await run_of_chat(services.storage, owner, chat_id, run_id)
-        return _stream(services, run, profile)
+        return stream_of_run(services, run, profile)
     latest = await latest_run(services.storage, owner, chat_id)
     if latest is None and (named := await _run_named(services, owner, chat_id)) is not None:
-        return _stream(services, named, profile)
+        return stream_of_run(services, named, profile)
     is_strict = request.query_params.get("strict") == "1"
     if latest is None or not _is_streamed(latest, profile, is_strict):
         return Response(status_code=204)
-    return _stream(services, latest, profile)
+    return stream_of_run(services, latest, profile)
 
 
 async def stop_run(request: Request, services: Services) -> Response:
@@ -108,7 +108,8 @@ def _is_streamed(run: Run, profile: str | None, is_strict: bool) -> bool:
     return now_ms() - (run.ended_at or 0) < JUST_ENDED
 
 
-def _stream(services: Services, run: Run, profile: str | None, after: int = 0) -> EventStream:
+def stream_of_run(services: Services, run: Run, profile: str | None, after: int = 0) -> EventStream:
+    """The message of a run as a stream, after an entry of its log."""
     batches = frames(services.storage, run.id, get_formatter(AI_SDK, run.id, profile), after)
     headers = {**HEADERS, "x-mobox-run": run.id, "x-resumable-stream-id": run.id}
     return EventStream(batches, services.heartbeats, headers, services.readers.reading(run))

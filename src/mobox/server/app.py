@@ -18,11 +18,14 @@ from mobox.delivery.worker_forwarding import PeerForwarder
 from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError
 from mobox.models.config import load_config
 from mobox.server.actions import ChatActions
+from mobox.server.agent_clients import AgentClients
 from mobox.server.auth.authentication import Authenticator, Hook, KeyAuthentication
 from mobox.server.auth.connections import ConnectionRegistry
 from mobox.server.auth.principal import EVERY_SCOPE, Principal
 from mobox.server.auth.rate_limit import RateLimit
+from mobox.server.brand import Brand
 from mobox.server.brief_storage import brief_storage
+from mobox.server.egress import served_egress
 from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
 from mobox.server.guard import Allowed, BodyRule, Guard
@@ -65,6 +68,7 @@ async def open_process(
     try:
         async with (
             served_models(settings, config, call_metrics(metrics)) as models,
+            served_egress(settings) as egress,
             Supervisor(
                 storage,
                 catalog,
@@ -72,6 +76,7 @@ async def open_process(
                 settings=settings,
                 default_agent=settings.agent,
                 models=models,
+                egress=egress,
             ) as supervisor,
         ):
             _add_gauges(metrics, storage, supervisor)
@@ -149,6 +154,7 @@ async def open_services(
     settings: Settings, catalog: Catalog | None = None, peers: PeerForwarder | None = None
 ) -> AsyncIterator[Services]:
     """Open everything that a server needs; on exit stop its agents and close it."""
+    brand = Brand.of(settings)
     async with open_process(settings, catalog) as process:
         complete, metrics = process.storage, process.metrics
         storage = complete if settings.shows_error_details else brief_storage(complete)
@@ -177,7 +183,7 @@ async def open_services(
                 models=process.models,
                 actions=actions,
                 heartbeats=heartbeats,
-                website=Website(),
+                website=Website(brand=brand, framed_by=settings.frame_origins),
                 sockets=sockets,
                 index=index,
                 readers=readers,
@@ -215,7 +221,7 @@ def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
     responses = services.metrics.counter(
         "mobox_responses_total", "HTTP responses started.", ("method", "status")
     )
-    return Guard(app, allowed, responses)
+    return Guard(app, allowed, responses, AgentClients())
 
 
 def _authenticator(services: Services, principal: Hook | None, knows_owners: bool) -> Authenticator:

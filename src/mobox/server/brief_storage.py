@@ -23,11 +23,11 @@ from mobox.storage.log import PAGE, RawEntry, RunId, pages
 
 def brief_storage(storage: Storage) -> Storage:
     """The store without the details of errors, and without raw lines, which have them too."""
-    return cast("Storage", _BriefStorage(storage))
+    return cast("Storage", BriefStorage(storage))
 
 
-class _BriefStorage:
-    """Delegates all that has no words of an agent."""
+class BriefStorage:
+    """Delegates all that has no words of an agent; what may have some is overridden."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage

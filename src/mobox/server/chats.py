@@ -1,28 +1,28 @@
-"""The routes for chats, their messages, and the list of agents."""
+"""The routes for chats and their messages."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable
 from typing import Annotated
 
-from msgspec import UNSET, Meta, Struct, structs
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mobox.capture.model_access import ModelSource
 from mobox.errors import InvalidRequest
 from mobox.events import JSON
 from mobox.events.message import Message
 from mobox.formatters.ai_sdk import DEFAULT, ui_message, ui_user_message
 from mobox.server.ai_sdk import requested_profile
-from mobox.server.auth.principal import owner_of, principal_of
+from mobox.server.auth.principal import owner_of
 from mobox.server.files.links import linked
+from mobox.server.paging import page_limit
 from mobox.server.services import Services, json_response, read_as
-from mobox.storage.chats import Chat, StoredMessage
+from mobox.storage.chats import Chat, ChatPage, StoredMessage
+from mobox.storage.excerpts import Hit
 from mobox.storage.log import Run, Status
 from mobox.storage.permissions import Permission
 
-MOST = 200
 LONGEST = 200
 """Maximum length of a search query; databases have limits too, with worse errors."""
 
@@ -34,6 +34,18 @@ class ChatRow(Struct, rename="camel", kw_only=True):
     title: str
     created_at: int
     updated_at: int
+    pinned_at: int | None = None
+    """When its owner pinned it; `null` if it is not pinned."""
+
+
+class HitView(Struct, rename="camel", kw_only=True):
+    """A message that contains the text of a search: `match`, with what is around it on one line."""
+
+    message_id: str
+    role: str
+    before: str
+    match: str
+    after: str
 
 
 class ListedChat(ChatRow, rename="camel", kw_only=True):
@@ -41,6 +53,12 @@ class ListedChat(ChatRow, rename="camel", kw_only=True):
 
     status: Status | None = None
     """Of the active run, if there is one."""
+    failed: bool = False
+    """Whether the last run ended with an error."""
+    agent: str | None = None
+    """The agent of the last run."""
+    hits: list[HitView] = []
+    """Of a search: the last messages that contain its text, oldest first."""
 
 
 class ChatList(Struct, rename="camel", kw_only=True):
@@ -48,6 +66,8 @@ class ChatList(Struct, rename="camel", kw_only=True):
 
     chats: list[ListedChat]
     before: str | None = None
+    pinned: list[ListedChat] = []
+    """On the first page, without a search: all pinned chats, also those on later pages."""
 
 
 class ActiveRun(Struct, rename="camel", kw_only=True):
@@ -82,17 +102,19 @@ class ChatView(ChatRow, rename="camel", kw_only=True):
     """A chat with its messages, without the message of the active run."""
 
     agent: str | None = None
-    """The agent of the last run, which also answers next unless a request names another."""
+    """The agent of the last run of the chosen branch, which also answers next unless a request
+    names another."""
     messages: list[ChatMessage]
     before: str | None = None
     """The cursor of earlier messages, if `limit` left some out."""
     active_run: ActiveRun | None = None
 
 
-class Rename(Struct, forbid_unknown_fields=True):
-    """A chat's new title."""
+class ChatChange(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What to change of a chat."""
 
-    title: Annotated[str, Meta(min_length=1, max_length=200)]
+    title: Annotated[str, Meta(min_length=1, max_length=200)] | UnsetType = UNSET
+    pinned: bool | UnsetType = UNSET
 
 
 class PermissionRow(Struct, rename="camel", kw_only=True):
@@ -112,59 +134,50 @@ class PermissionList(Struct, kw_only=True):
     permissions: list[PermissionRow]
 
 
-class AgentRow(Struct, kw_only=True):
-    """An agent."""
-
-    id: str
-    name: str
-    description: str
-    model: ModelSource | None = None
-    """Where its model's responses come from; `null` if it does not use the gateway."""
-
-
-class AgentProblem(Struct, kw_only=True):
-    """An agent that could not be loaded."""
-
-    id: str
-    """The name of its folder."""
-    message: str
-
-
-class AgentList(Struct, kw_only=True):
-    """The available agents; for those who may operate also the ones that could not be loaded."""
-
-    agents: list[AgentRow]
-    problems: list[AgentProblem] = []
-
-
 async def list_chats(request: Request, services: Services) -> Response:
     """The owner's chats."""
     query = request.query_params.get("query", "")
     if len(query) > LONGEST:
         raise InvalidRequest("query", f"expected at most {LONGEST} characters, got {len(query)}")
-    before, limit = request.query_params.get("before"), _limit(request)
-    page = await services.storage.chats(owner_of(request), before, limit, query)
+    before, limit = request.query_params.get("before"), page_limit(request)
+    agent = request.query_params.get("agent", "")
+    page = await services.storage.chats(owner_of(request), before, limit, query, agent)
+    chats, pinned = _listed(page, page.chats), _listed(page, page.pinned)
+    return json_response(ChatList(chats=chats, before=page.before, pinned=pinned))
+
+
+def _listed(page: ChatPage, chats: Iterable[Chat]) -> list[ListedChat]:
     status = {run.chat_id: run.status for run in page.active}
-    chats = [
-        ListedChat(**structs.asdict(_row(chat)), status=status.get(chat.id)) for chat in page.chats
+    return [
+        ListedChat(
+            **structs.asdict(_row(chat)),
+            status=status.get(chat.id),
+            failed=chat.id in page.failed,
+            agent=page.agents.get(chat.id),
+            hits=list(map(_hit, page.hits.get(chat.id, ()))),
+        )
+        for chat in chats
     ]
-    return json_response(ChatList(chats=chats, before=page.before))
+
+
+def _hit(hit: Hit) -> HitView:
+    return HitView(message_id=hit.message_id, role=hit.role, **structs.asdict(hit.excerpt))
 
 
 async def read_chat(request: Request, services: Services) -> Response:
     """One chat with its messages and its active run, read in one snapshot."""
     profile = requested_profile(request, services)
     owner, chat_id = owner_of(request), request.path_params["chat_id"]
-    limit = _limit(request) if "limit" in request.query_params else None
+    limit = page_limit(request) if "limit" in request.query_params else None
     history = await services.storage.history(owner, chat_id, limit)
     runs = await services.storage.runs(owner, chat_id)
     messages = await linked(request, services.storage.files, history.messages)
     view = ChatView(
         **structs.asdict(_row(history.chat)),
-        agent=runs[-1].agent if runs else None,
-        messages=[_ui(message, profile) for message in messages],
+        agent=next((run.agent for run in reversed(runs) if not run.superseded), None),
+        messages=[ui_message_of(message, profile) for message in messages],
         before=history.before,
-        active_run=_active(history.active),
+        active_run=active_run_of(history.active),
     )
     return json_response(view)
 
@@ -173,22 +186,29 @@ async def read_messages(request: Request, services: Services) -> Response:
     """The last messages of a chat, or those before a cursor."""
     profile = requested_profile(request, services)
     owner, chat_id = owner_of(request), request.path_params["chat_id"]
-    before, limit = request.query_params.get("before"), _limit(request)
+    before, limit = request.query_params.get("before"), page_limit(request)
     page = await services.storage.messages(owner, chat_id, before, limit)
     stored = await linked(request, services.storage.files, page.messages)
-    messages = [_ui(message, profile) for message in stored]
+    messages = [ui_message_of(message, profile) for message in stored]
     return json_response(
-        Messages(messages=messages, before=page.before, active_run=_active(page.active))
+        Messages(messages=messages, before=page.before, active_run=active_run_of(page.active))
     )
 
 
-async def rename_chat(request: Request, services: Services) -> Response:
-    """Set a chat's title."""
-    title = (await read_as(request, Rename)).title.strip()
-    if not title:
+async def change_chat(request: Request, services: Services) -> Response:
+    """Set a chat's title, or pin it."""
+    change = await read_as(request, ChatChange)
+    if change == ChatChange():
+        raise InvalidRequest("title", "expected `title` or `pinned`")
+    title = change.title
+    if title is not UNSET and not title.strip():
         raise InvalidRequest("title", "expected text, got only spaces")
-    chat_id = request.path_params["chat_id"]
-    return json_response(_row(await services.storage.rename(owner_of(request), chat_id, title)))
+    storage, owner, chat_id = services.storage, owner_of(request), request.path_params["chat_id"]
+    if title is not UNSET:
+        chat = await storage.rename(owner, chat_id, title.strip())
+    if change.pinned is not UNSET:
+        chat = await storage.pin(owner, chat_id, change.pinned)
+    return json_response(_row(chat))
 
 
 async def delete_chat(request: Request, services: Services) -> Response:
@@ -212,34 +232,13 @@ async def revoke_permission(request: Request, services: Services) -> Response:
     return Response(status_code=204)
 
 
-async def list_agents(request: Request, services: Services) -> Response:
-    """The agents that `agent` in a request may name."""
-    agents = [
-        AgentRow(
-            id=agent.id,
-            name=agent.name,
-            description=agent.description,
-            model=services.models.source(agent),
-        )
-        for agent in services.supervisor.catalog
-    ]
-    may_operate = "operate" in principal_of(request).scopes
-    found = services.supervisor.catalog.problems if may_operate else []
-    problems = [AgentProblem(id=each.file.parent.name, message=str(each)) for each in found]
-    return json_response(AgentList(agents=agents, problems=problems))
-
-
-def _limit(request: Request) -> int:
-    text = request.query_params.get("limit", "50")
-    # Python refuses to parse a number of thousands of digits.
-    if re.fullmatch("[0-9]{1,9}", text) is None or not 1 <= int(text) <= MOST:
-        raise InvalidRequest("limit", f"expected a number from 1 to {MOST}, got {text[:20]!r}")
-    return int(text)
-
-
 def _row(chat: Chat) -> ChatRow:
     return ChatRow(
-        id=chat.id, title=chat.title, created_at=chat.created_at, updated_at=chat.updated_at
+        id=chat.id,
+        title=chat.title,
+        created_at=chat.created_at,
+        updated_at=chat.updated_at,
+        pinned_at=chat.pinned_at,
     )
 
 
@@ -247,11 +246,13 @@ def _permission(stored: Permission) -> PermissionRow:
     return PermissionRow(**structs.asdict(stored))
 
 
-def _active(run: Run | None) -> ActiveRun | None:
+def active_run_of(run: Run | None) -> ActiveRun | None:
+    """A run that is active, as clients get it."""
     return None if run is None else ActiveRun(id=run.id, status=run.status, agent=run.agent)
 
 
-def _ui(message: StoredMessage, profile: str | None) -> ChatMessage:
+def ui_message_of(message: StoredMessage, profile: str | None) -> ChatMessage:
+    """A stored message, as clients get it."""
     body = message.body
     if not isinstance(body, Message):
         return ChatMessage(**ui_user_message(body), content=body.text)

@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from mobox.errors import (
     BodyTooLarge,
+    BranchActive,
     ChatNotFound,
     ConflictError,
     DecisionNotAllowed,
@@ -28,6 +29,8 @@ from mobox.errors import (
     InvalidCursor,
     InvalidRequest,
     KeyReused,
+    LinkBusy,
+    LinkNotFound,
     LogDeleted,
     MoboxError,
     NotFoundError,
@@ -45,6 +48,7 @@ from mobox.errors import (
     TooManyStreams,
     Unauthenticated,
     UnknownAgent,
+    UnknownFramework,
     UnknownProfile,
     UnknownProtocol,
 )
@@ -85,6 +89,12 @@ ERROR_TABLE: Final[Mapping[type[MoboxError], ErrorRow]] = {
     UnknownAgent: ErrorRow(
         400, "unknown_agent", "There is no agent called {error.name!r}.", {"known": "known"}
     ),
+    UnknownFramework: ErrorRow(
+        400,
+        "unknown_framework",
+        "There is no framework called {error.name!r}.",
+        {"known": "known"},
+    ),
     UnknownProfile: ErrorRow(
         400, "unknown_profile", "There is no profile called {error.name!r}.", {"known": "known"}
     ),
@@ -111,8 +121,20 @@ ERROR_TABLE: Final[Mapping[type[MoboxError], ErrorRow]] = {
     ),
     ChatNotFound: ErrorRow(404, "not_found", "This chat does not exist."),
     PermissionNotFound: ErrorRow(404, "not_found", "This chat has no such permission."),
+    LinkNotFound: ErrorRow(
+        404,
+        "not_found",
+        "This link does not exist: it may have expired, or its chat or itself was deleted.",
+    ),
     NotFoundError: ErrorRow(404, "not_found", "There is no such {error.kind}."),
     LogDeleted: ErrorRow(410, "log_deleted", "This chat was deleted."),
+    BranchActive: ErrorRow(
+        409,
+        "run_active",
+        "The agent is at work or waits for you here: let it finish or stop it, then change the "
+        "branch.",
+        {"runId": "run_id"},
+    ),
     RunActive: ErrorRow(
         409,
         "run_active",
@@ -145,6 +167,12 @@ ERROR_TABLE: Final[Mapping[type[MoboxError], ErrorRow]] = {
         429,
         "too_often",
         "Too many messages in a short time: try again in {error.retry_after} seconds.",
+        {"retryAfter": "retry_after"},
+    ),
+    LinkBusy: ErrorRow(
+        429,
+        "link_busy",
+        "Too many people are reading this at the moment: try again in a minute.",
         {"retryAfter": "retry_after"},
     ),
     BodyTooLarge: ErrorRow(

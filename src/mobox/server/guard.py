@@ -12,6 +12,7 @@ Rule 3: a body is JSON (or Socket.IO text; an upload may have any type), not com
         the size limit of its route. One that exceeds it while it is read gets 413 here, and the app
         sees a disconnect: never a partial body as if it were complete.
 Rule 4: an app may set any of the headers itself; missing ones are added.
+Rule 5: a client that is a process of an agent is refused before anything else: agent_clients.py.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, TypeAlias
 from urllib.parse import parse_qsl
 
@@ -30,6 +31,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mobox.errors import BodyTooLarge
 from mobox.server import cors
+from mobox.server.agent_clients import AgentClients, Verdict
 from mobox.server.errors import error_response, explain
 from mobox.server.metrics import Counter
 from mobox.settings import HOST, listed_host, listed_origin, parse_origin, written_origin
@@ -109,11 +111,18 @@ class Allowed(Struct, frozen=True, kw_only=True):
 class Guard:
     """ASGI middleware; `responses` counts by method and status."""
 
-    def __init__(self, app: ASGIApp, allowed: Allowed, responses: Counter | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        allowed: Allowed,
+        responses: Counter | None = None,
+        clients: AgentClients | None = None,
+    ) -> None:
         hosts = allowed.hosts
         self._app = app
         self._hosts = None if hosts is None else {listed_host(host) for host in hosts}
         self._responses = responses
+        self._clients = clients
         self._reported: set[str] = set()
         self.policy = cors.CorsPolicy(
             origins=frozenset(map(listed_origin, allowed.origins)),
@@ -123,14 +132,21 @@ class Guard:
         self.allowed = allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket" and self._refusal(scope, (_host, _origin)):
-            await send({"type": "websocket.close", "code": 1008, "reason": "not allowed"})
-            return
-        if scope["type"] != "http":
+        is_http = scope["type"] == "http"
+        if not is_http and scope["type"] != "websocket":
             await self._app(scope, receive, send)
             return
+        refusal = await self._client_refusal(scope) or self._refusal(
+            scope, _CHECKS if is_http else (_host, _origin)
+        )
+        if not is_http:
+            if refusal:
+                await send({"type": "websocket.close", "code": 1008, "reason": "not allowed"})
+            else:
+                await self._app(scope, receive, send)
+            return
         exchange = _Exchange(self, scope, receive, send, self._responses)
-        if refusal := self._refusal(scope, _CHECKS):
+        if refusal:
             await refusal(scope, exchange.receive, exchange.send)
             return
         try:
@@ -142,6 +158,12 @@ class Guard:
     def _refusal(self, scope: Scope, checks: tuple[Check, ...]) -> Response | None:
         headers = Headers(scope=scope)
         return next((no for check in checks if (no := check(self, scope, headers))), None)
+
+    async def _client_refusal(self, scope: Scope) -> Response | None:
+        if self._clients is None:
+            return None
+        refusal = _REFUSED_CLIENTS.get(await self._clients.verdict(scope))
+        return error_response(*refusal) if refusal is not None else None
 
     def rule_for(self, scope: Scope) -> BodyRule:
         """The limit of a request's body."""
@@ -171,6 +193,13 @@ class Guard:
             self._reported.add(name)
             logger.warning("refused a request of a page of %s; to allow its origin: %s", name, how)
 
+
+_NOT_FOR_AGENTS: Final = (403, "agent_client", "agents cannot use the server's API")
+_REFUSED_CLIENTS: Final[Mapping[Verdict, tuple[int, str, str]]] = {
+    "agent": _NOT_FOR_AGENTS,
+    "gone": _NOT_FOR_AGENTS,
+    "unknown": (503, "client_unknown", "could not find out in time whether an agent sent this"),
+}
 
 Check: TypeAlias = Callable[[Guard, Scope, Headers], Response | None]
 

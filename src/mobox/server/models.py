@@ -29,7 +29,7 @@ async def served_models(
         return
     listener = Listener(gateway)
     try:
-        yield GatewayAccess(gateway, await listener.open())
+        yield GatewayAccess(gateway, await listener.open(), listener)
     finally:
         await listener.close()
         await gateway.close()

@@ -19,6 +19,8 @@ _REF: Final = "#/components/schemas/{name}"
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 _NOT_WORD: Final = re.compile(r"\W+")
 _KEY: Final = "key"
+SHARED: Final = "shared"
+"""The scope of routes that are for the readers of a link, who have no key."""
 _KEY_SCHEME: Final = {
     "type": "http",
     "scheme": "bearer",
@@ -123,7 +125,8 @@ def _operation(operation: Operation, schemas: Mapping[int, Any]) -> dict[str, An
         "parameters": [*in_path, *(_parameter(each, schemas) for each in operation.parameters)],
     }
     written = {name: value for name, value in fields.items() if value}
-    written["security"] = [] if operation.scope is None else [{_KEY: [operation.scope]}]
+    is_open = operation.scope in (None, SHARED)  # the link's secret is a parameter
+    written["security"] = [] if is_open else [{_KEY: [operation.scope]}]
     if operation.body is not None:
         content: dict[str, Any] = {"schema": schemas[id(operation.body)]}
         if operation.example is not None:

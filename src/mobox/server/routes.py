@@ -17,24 +17,22 @@ from mobox import __version__
 from mobox.delivery import socketio
 from mobox.delivery.sse import STREAM
 from mobox.formatters.ag_ui.requests import RunInput
-from mobox.formatters.ai_sdk import PROFILES
 from mobox.formatters.ai_sdk.requests import Body
-from mobox.server import ag_ui, ai_sdk, chats, copilotkit, health
+from mobox.server import about, ag_ui, agents, ai_sdk, chats, copilotkit, health
 from mobox.server.actions import AnswerBody, LateAnswer, RunState, StopBody
+from mobox.server.answers import ANSWERS
 from mobox.server.auth import tickets
 from mobox.server.auth.authentication import AUTHENTICATOR, Authenticator
+from mobox.server.auth.links import LinkAccess
 from mobox.server.endpoint import SIGNATURE_OF_FILE, TICKET, Endpoint, Handler, Route
-from mobox.server.files import transfers
+from mobox.server.files import made, transfers
 from mobox.server.openapi import Parameter, document
+from mobox.server.parameters import BEFORE, CURSORS, LIMIT, PROFILE, READING
+from mobox.server.recordings.table import RECORDINGS
+from mobox.server.run_routes import RUN_ROUTES
 from mobox.server.runs import events
 from mobox.server.services import Services
-
-_PROFILE: Final = Parameter(
-    "profile",
-    f"The client's version: {', '.join(PROFILES)} or document.",
-)
-_LIMIT: Final = Parameter("limit", "Maximum number of items, 1 to 200.", type=int)
-_BEFORE: Final = Parameter("before", "The `before` cursor of the previous page.")
+from mobox.server.sharing.table import SHARING
 
 _PLAIN_ERRORS: Final = (
     "\n\nAn error is one sentence of plain text, as `useChat` shows the body, with its code in "
@@ -54,7 +52,7 @@ _TALKING: Final = (
         "about another message: `interrupt` stops the run, `reject` is 409 `run_active` with its "
         "`runId`, `auto` interrupts a run that its clients have left." + _PLAIN_ERRORS,
         parameters=(
-            _PROFILE,
+            PROFILE,
             Parameter("Idempotency-Key", "Makes retries safe.", place="header"),
         ),
         body=Body,
@@ -76,7 +74,7 @@ _TALKING: Final = (
         description="From its start, then live. 204 if there is none. `chat_id` may also be the id "
         "of a run, `x-resumable-stream-id` of a response." + _PLAIN_ERRORS,
         parameters=(
-            _PROFILE,
+            PROFILE,
             Parameter("run", "The id of a run, which may have ended."),
             Parameter("strict", "1: respond with 204 to a run that just ended."),
         ),
@@ -124,10 +122,13 @@ _CHATS: Final = (
         handler=chats.list_chats,
         scope="read",
         summary="List chats",
+        description="The first page also has all `pinned` chats. With `query`, a chat has `hits`: "
+        "up to three messages that contain the text, with what is around it.",
         parameters=(
             Parameter("query", "Search text in titles and messages."),
-            _BEFORE,
-            _LIMIT,
+            Parameter("agent", "Only chats whose last run is this agent's."),
+            BEFORE,
+            LIMIT,
         ),
         responses={200: chats.ChatList},
         tag="Chats",
@@ -141,17 +142,17 @@ _CHATS: Final = (
         description="Its messages and its active run, read in one snapshot. The message of that "
         "run is not included: read its stream.\n\n"
         "All messages; with `limit` the last ones, and a `before` cursor for earlier ones.",
-        parameters=(_PROFILE, _LIMIT),
+        parameters=(PROFILE, LIMIT),
         responses={200: chats.ChatView},
         tag="Chats",
     ),
     Route(
         method="PATCH",
         path="/api/chats/{chat_id}",
-        handler=chats.rename_chat,
+        handler=chats.change_chat,
         scope="write",
-        summary="Rename a chat",
-        body=chats.Rename,
+        summary="Rename or pin a chat",
+        body=chats.ChatChange,
         example={"title": "The weather in Zürich"},
         responses={200: chats.ChatRow},
         tag="Chats",
@@ -173,7 +174,7 @@ _CHATS: Final = (
         scope="read",
         summary="Read a chat's messages page by page",
         description="The last messages, or those before a cursor.",
-        parameters=(_PROFILE, _BEFORE, _LIMIT),
+        parameters=(PROFILE, BEFORE, LIMIT),
         responses={200: chats.Messages},
         tag="Chats",
     ),
@@ -200,10 +201,10 @@ _CHATS: Final = (
     Route(
         method="GET",
         path="/api/agents",
-        handler=chats.list_agents,
+        handler=agents.list_agents,
         scope="read",
         summary="List agents",
-        responses={200: chats.AgentList},
+        responses={200: agents.AgentList},
         tag="Chats",
     ),
 )
@@ -327,26 +328,6 @@ _AG_UI: Final = (
     ),
 )
 
-_READING: Final = (
-    Parameter(
-        "after",
-        "The cursor: the `id` of the last event that was read, `0` for the start; a "
-        "`seq` alone is after all events of that entry.",
-    ),
-    Parameter("live", "`sse`: stream until the run ends; `off`: only what is stored now."),
-    Parameter(
-        "Last-Event-ID",
-        "Sent by `EventSource` when it reconnects; takes precedence over `after`.",
-        place="header",
-    ),
-)
-_CURSORS: Final = (
-    "Every event has an `id`, `<seq>.<k>`: the k-th event of entry `seq` of the log. To resume "
-    "after it, send it as the cursor.\n\n"
-    "An invalid cursor is 400 `bad_cursor`, with the `tail` of the log; a deleted run is 410; 204 "
-    "means nothing new, and with `x-mobox-status: done` that there will be nothing more."
-)
-
 _RUNS: Final = (
     Route(
         method="POST",
@@ -367,11 +348,11 @@ _RUNS: Final = (
         handler=events.stream_events,
         scope="read",
         summary="Read the events of a run, in any format",
-        description=_CURSORS,
+        description=CURSORS,
         parameters=(
             Parameter("format", "One of `/api/formats`; default `canonical`."),
             Parameter("profile", "Default: the format's first profile."),
-            *_READING,
+            *READING,
             TICKET,
         ),
         responses={200: STREAM, 204: None},
@@ -386,10 +367,10 @@ _RUNS: Final = (
         description="Each event is one entry of the log: `{seq, id, ts, event, lines, frames}`. "
         "`lines` are the agent's raw lines, `{n, firstSeq, lastSeq, line}`, at the first entry "
         "that was parsed from them; `frames` are the entry's documents, by format. Without the "
-        "details of errors (`error_details`) `lines` requires the scope `operate`.\n\n" + _CURSORS,
+        "details of errors (`error_details`) `lines` requires the scope `operate`.\n\n" + CURSORS,
         parameters=(
             Parameter("format", "`name` or `name:profile`, separated by commas; default: all."),
-            *_READING,
+            *READING,
         ),
         responses={200: STREAM, 204: None},
         tag="Runs",
@@ -466,9 +447,47 @@ _FILES: Final = (
         responses={204: None},
         tag="Files",
     ),
+    Route(
+        method="GET",
+        path="/api/chats/{chat_id}/files",
+        handler=made.list_made_files,
+        scope="read",
+        summary="List the files that agents made in a chat",
+        description="Those in the chat's state folder, the 500 newest. `available` is false where "
+        "workers on other machines have them.",
+        parameters=(
+            Parameter("hidden", "`1`: also hidden files, and those of frameworks and programs."),
+        ),
+        responses={200: made.MadeFileList},
+        tag="Files",
+    ),
+    Route(
+        method="GET",
+        path="/api/chats/{chat_id}/file",
+        handler=made.read_made_file,
+        scope="read",
+        summary="Download a file that an agent made",
+        description="Pictures, sound, video and plain text with their type, all else as a "
+        "download.",
+        parameters=(Parameter("path", "Its path in the list."),),
+        responses={200: "*/*", 304: None},
+        tag="Files",
+    ),
 )
 
 _OPERATING: Final = (
+    Route(
+        method="GET",
+        path="/api/server",
+        handler=about.read_server,
+        scope="read",
+        summary="Read the server's version and limits, and where its agents run",
+        description="`sandbox` is that of agents that ask for no other; `null` where workers "
+        "execute them. Without the details of errors (`error_details`) only its `name` and "
+        "`isolates` are there, unless the key has the scope `operate`.",
+        responses={200: about.ServerView},
+        tag="Operating",
+    ),
     Route(
         method="GET",
         path="/healthz",
@@ -498,12 +517,15 @@ _OPERATING: Final = (
     ),
 )
 
-ROUTES: Final = (*_TALKING, *_CHATS, *_AG_UI, *_RUNS, *_FILES, *_OPERATING)
+ROUTES: Final = (
+    *_TALKING, *_CHATS, *ANSWERS, *_AG_UI, *_RUNS, *RUN_ROUTES, *RECORDINGS, *_FILES, *SHARING,
+    *_OPERATING,
+)  # fmt: skip
 
 
 def starlette_routes(services: Services, authenticator: Authenticator) -> list[BaseRoute]:
     """Everything that is served: the table, sockets, the OpenAPI document and the page."""
-    website = services.website
+    website, links = services.website, LinkAccess(services.storage)
 
     async def sockets(scope: Scope, receive: Receive, send: Send) -> None:
         """Sockets are authenticated when they connect, which is later."""
@@ -516,7 +538,7 @@ def starlette_routes(services: Services, authenticator: Authenticator) -> list[B
         *(
             StarletteRoute(
                 _with_any_id(row.path),
-                Endpoint(row, services, authenticator),
+                Endpoint(row, services, authenticator, links),
                 methods=[row.method],
             )
             for row in rows
@@ -526,6 +548,13 @@ def starlette_routes(services: Services, authenticator: Authenticator) -> list[B
         StarletteRoute("/", website.page),
         StarletteRoute("/chat", website.page),
         StarletteRoute("/chat/{chat_id:path}", website.page),
+        StarletteRoute("/embed", website.embedded),
+        StarletteRoute("/embed/chat/{chat_id:path}", website.embedded),
+        StarletteRoute("/embed.js", website.embed_script),
+        StarletteRoute("/shared", website.unlisted_page),
+        StarletteRoute("/view", website.page),
+        StarletteRoute("/runs", website.page),
+        StarletteRoute("/runs/{run_ids:path}", website.page),
         StarletteRoute("/favicon.ico", website.icon),
         StarletteRoute("/assets/{name:path}", website.asset),
         StarletteRoute("/{name}", website.file),

@@ -4,6 +4,8 @@ Rule 1: files are looked up by name in a table that was read once, so no path le
 Rule 2: files with a hash in their name are cached for ever, others are revalidated by their ETag.
 Rule 3: files are read and compressed once, in a thread, at startup or at the first request.
 Rule 4: the page's `<base>` is where it is mounted; all its URLs are relative to that.
+Rule 5: no page may be framed, but that of `embed`, by the origins in a setting. What is not
+        embeddable is not there: neither that page nor its script.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import gzip
 import hashlib
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,12 +25,17 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mobox.server.brand import STYLESHEET, Brand
+from mobox.server.errors import error_response
+
 FOLDER: Final = Path(__file__).parent / "web"
 
 _PAGE: Final = "index.html"
 _TYPES: Final = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
     ".png": "image/png",
@@ -36,19 +43,28 @@ _TYPES: Final = {
     ".txt": "text/plain; charset=utf-8",
     ".wasm": "application/wasm",
     ".webmanifest": "application/manifest+json",
+    ".webp": "image/webp",
     ".woff2": "font/woff2",
 }
 """Instead of the machine's table: browsers refuse to run modules of another media type."""
 
 _FOR_EVER: Final = "public, max-age=31536000, immutable"
 _REVALIDATE: Final = "no-cache"
+_FRAMED: Final = "frame-ancestors 'none'"
 _PAGE_HEADERS: Final = {
     "content-security-policy": "default-src 'self'; script-src 'self'; "
-    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; "
-    "base-uri 'self'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; "
+    # PDFs are shown by the browser. Pages of agents are `srcdoc`, with a stricter policy.
+    "frame-src 'self' blob:; connect-src 'self'; "
+    f"base-uri 'self'; form-action 'self'; {_FRAMED}; object-src 'none'",
     "cross-origin-opener-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
+_LOGO_HEADERS: Final = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+}
+_EMBED: Final = "embed.js"
+_NOT_EMBEDDABLE: Final = "No origin may embed this server. To allow one: --embed-origins https://…"
 _BASE: Final = re.compile(rb'<base href="[^"]*"')
 _SMALL: Final = 1024
 """Bytes that fit into one packet anyway, and are not compressed."""
@@ -95,14 +111,18 @@ Files = Mapping[str, _File]
 class Website:
     """The page and its files."""
 
-    def __init__(self, folder: Path = FOLDER) -> None:
+    def __init__(
+        self, folder: Path = FOLDER, brand: Brand | None = None, framed_by: Sequence[str] = ()
+    ) -> None:
         self._folder = folder
+        self._brand = brand or Brand()
+        self._framed_by = framed_by
         self._reading: asyncio.Task[Files] | None = None
 
     def prepare(self) -> None:
         """Start to read the files; requests wait until it is done."""
         if self._reading is None:
-            self._reading = asyncio.create_task(asyncio.to_thread(_read, self._folder))
+            self._reading = asyncio.create_task(asyncio.to_thread(self._read))
 
     async def page(self, request: Request) -> Response:
         """The page; its script chooses the view by the URL."""
@@ -111,8 +131,32 @@ class Website:
         if page is None:
             body = _NOT_BUILT.format(base=html.escape(base))
             return Response(body, 503, {"cache-control": "no-store"}, media_type="text/html")
-        response = _mounted(page.plain.body, base).for_request(request)
+        response = _mounted(page.plain.body, base, self._brand).for_request(request)
         response.headers.update(_PAGE_HEADERS)
+        return response
+
+    async def embedded(self, request: Request) -> Response:
+        """The page for a frame in a page of a listed origin."""
+        if not self._framed_by:
+            return error_response(403, "not_embeddable", _NOT_EMBEDDABLE)
+        response = await self.page(request)
+        policy = response.headers.get("content-security-policy", _FRAMED)
+        framed = f"frame-ancestors 'self' {' '.join(self._framed_by)}"
+        response.headers["content-security-policy"] = policy.replace(_FRAMED, framed)
+        return response
+
+    async def embed_script(self, request: Request) -> Response:
+        """The script that pages of other origins load to embed the chat."""
+        if not self._framed_by:
+            return error_response(403, "not_embeddable", _NOT_EMBEDDABLE)
+        response = await self.named(_EMBED, request)
+        response.headers["cross-origin-resource-policy"] = "cross-origin"
+        return response
+
+    async def unlisted_page(self, request: Request) -> Response:
+        """The page, for an address that search engines must not list."""
+        response = await self.page(request)
+        response.headers["x-robots-tag"] = "noindex, nofollow"
         return response
 
     async def file(self, request: Request) -> Response:
@@ -125,14 +169,26 @@ class Website:
 
     async def icon(self, request: Request) -> Response:
         """The icon, which browsers request by default."""
-        return await self.named("icon.svg", request)
+        return await self.named(self._brand.logo.name if self._brand.logo else "icon.svg", request)
 
     async def named(self, name: str, request: Request) -> Response:
         """The file of this name; the page itself is only served by `page`."""
         file = (await self._files()).get(name)
         if file is None or name == _PAGE:
             raise HTTPException(404, headers={"cache-control": "no-store"})
-        return file.for_request(request)
+        response = file.for_request(request)
+        if self._brand.logo and name == self._brand.logo.name:
+            response.headers.update(_LOGO_HEADERS)
+        return response
+
+    def _read(self) -> Files:
+        """The built files, with those of the brand; none if the page is not built."""
+        files, brand = _read(self._folder), self._brand
+        if files and brand.logo:
+            files[brand.logo.name] = _file(brand.logo.name, brand.logo.body)
+        if files and brand.accent:
+            files[STYLESHEET] = _file(STYLESHEET, brand.stylesheet)
+        return files
 
     async def _files(self) -> Files:
         self.prepare()
@@ -146,7 +202,7 @@ class Website:
         return files
 
 
-def _read(folder: Path) -> Files:
+def _read(folder: Path) -> dict[str, _File]:
     paths = [path for path in folder.rglob("*") if path.is_file()]
     names = {path.relative_to(folder).as_posix(): path for path in paths}
     return {name: _file(name, path.read_bytes()) for name, path in names.items()}
@@ -179,7 +235,8 @@ def _has(request: Request, etag: str) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _mounted(page: bytes, base: str) -> _File:
-    """The page with its `<base>`, compressed once for each mount path."""
+def _mounted(page: bytes, base: str, brand: Brand) -> _File:
+    """The page with its `<base>` and its brand, compressed once for each mount path."""
     tag = f'<base href="{html.escape(base)}"'.encode()
-    return _file(_PAGE, _BASE.sub(lambda _: tag, page, count=1))
+    branded = brand.in_page(page.decode()).encode()
+    return _file(_PAGE, _BASE.sub(lambda _: tag, branded, count=1))

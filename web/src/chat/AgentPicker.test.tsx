@@ -32,6 +32,46 @@ function show(...known: Agent[]) {
   return { ...choice, ...render(<AgentPicker choice={choice} />) };
 }
 
+async function open() {
+  screen.getByRole("button").focus();
+  await userEvent.keyboard("{Enter}");
+  return screen.findAllByRole("menuitemradio");
+}
+
+it("shows the icon of each agent, which is no part of its name", async () => {
+  const { container } = show({ ...agent("Writer"), icon: "🖋️" }, agent("Coder"));
+  expect(container.textContent).toContain("🖋️");
+  expect(screen.getByRole("button", { name: "Agent: Writer" })).toBeTruthy();
+  const [first] = await open();
+  expect(first?.textContent).toContain("🖋️");
+  expect(screen.getByRole("menuitemradio", { name: /^Writer/ })).toBe(first);
+});
+
+describe("an agent whose packages are not installed", () => {
+  const notice = "Will be installed at the first message.";
+
+  it("can be selected where the server installs them", async () => {
+    const { pick } = show(agent("Coder"), { ...agent("Writer"), availability: "installs", notice });
+    const [, writer] = await open();
+    expect(writer?.textContent).toContain(notice);
+    await userEvent.click(writer as HTMLElement);
+    expect(pick).toHaveBeenCalledExactlyOnceWith("Writer");
+  });
+
+  it("cannot be selected where it does not", async () => {
+    const { pick } = show(agent("Coder"), {
+      ...agent("Writer"),
+      availability: "unavailable",
+      notice: "Its packages are not installed.",
+    });
+    const [, writer] = await open();
+    expect(writer?.textContent).toContain("Its packages are not installed.");
+    expect(writer?.getAttribute("aria-disabled")).toBe("true");
+    await userEvent.click(writer as HTMLElement, { pointerEventsCheck: 0 });
+    expect(pick).not.toHaveBeenCalled();
+  });
+});
+
 describe("where an agent's model is", () => {
   it.each([
     ["simulated", "Writer simulated model"],
@@ -55,7 +95,7 @@ describe("where an agent's model is", () => {
     button.focus();
     await userEvent.keyboard("{Enter}");
     const options = await screen.findAllByRole("menuitemradio");
-    expect(options.map(({ textContent }) => textContent)).toEqual([
+    expect(options.map(({ textContent }) => textContent?.trim())).toEqual([
       "Writer simulated model Writer works.",
       "Player recorded model Player works.",
       "Coder  Coder works.",

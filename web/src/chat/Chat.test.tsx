@@ -28,6 +28,7 @@ beforeEach(async () => {
   network = new Network()
     .on("GET api/agents", () => json({ agents: [DEMO] }))
     .on("GET api/chats", () => json({ chats: [], before: null }))
+    .on("GET api/chats/c1/feedback", () => json({ feedback: [] }))
     .on("GET api/chats/c1", () => json(chat([user("m1", "one"), agent("r1", "first")])));
   await agents.load();
 });
@@ -42,6 +43,7 @@ async function open() {
       onOpenChats={() => {}}
       onRename={() => {}}
       onPermissions={() => {}}
+      onShare={() => {}}
       onDelete={() => {}}
     />,
   );
@@ -100,19 +102,29 @@ describe("demo mode", () => {
     await agents.load();
     await open();
     const demo = await screen.findByRole("switch", { name: "Demo" });
+    await waitFor(() => expect(demo.getAttribute("aria-checked"), "it has answered").toBe("true"));
+    await userEvent.click(demo);
     expect(demo.getAttribute("aria-checked")).toBe("false");
+    expect(screen.getByRole("button", { name: "Agent: Writer" })).toBeTruthy();
     await userEvent.click(demo);
     expect(demo.getAttribute("aria-checked")).toBe("true");
     expect(localStorage.getItem("app-mode")).toBe("demo");
-    await userEvent.click(demo);
-    expect(screen.getByRole("button", { name: "Agent: Writer" })).toBeTruthy();
   });
 
-  it("is a note instead of a switch where the demo agent is the only one", async () => {
+  it("has no second control in the list of agents", async () => {
+    network.on("GET api/agents", () => json({ agents: [DEMO, WRITER] }));
+    await agents.load();
     await open();
-    const head = within(screen.getByRole("banner"));
-    expect(head.getByText(/Only the demo agent is installed/)).toBeTruthy();
-    expect(head.queryByRole("switch")).toBeNull();
+    await userEvent.click(await screen.findByRole("button", { name: "Agent: Demo" }));
+    const options = await screen.findAllByRole("menuitemradio");
+    expect(options.map(({ textContent }) => textContent)).toEqual([
+      expect.stringContaining("Writer"),
+    ]);
+  });
+
+  it("is no switch where the demo agent is the only one", async () => {
+    await open();
+    expect(within(screen.getByRole("banner")).queryByRole("switch")).toBeNull();
   });
 });
 
@@ -134,8 +146,7 @@ it("retries with the original agent, whichever was selected since", async () => 
   await open();
   await userEvent.type(composer(), "one{Enter}");
   const again = await screen.findByRole("button", { name: "Retry" });
-  await userEvent.click(screen.getByRole("button", { name: "Agent: Writer" }));
-  await userEvent.click(await screen.findByRole("menuitemradio", { name: /Demo/ }));
+  await userEvent.click(screen.getByRole("switch", { name: "Demo" }));
   await userEvent.click(again);
   await waitFor(() => expect(network.to("POST api/chat")).toHaveLength(2));
   expect(network.to("POST api/chat").map(({ body }) => body.agent)).toEqual(["writer", "writer"]);
@@ -244,16 +255,20 @@ describe("a message that is put in other words", () => {
     expect(screen.queryByRole("textbox", { name: "Edit your message" })).toBeNull();
   });
 
-  it("warns that later messages are replaced, where there are any", async () => {
+  it("says that later messages stay with the old version, where there are any", async () => {
     const stored = [user("m1", "one"), agent("r1", "first"), user("m2", "two")];
     network.on("GET api/chats/c1", () => json(chat([...stored, agent("r2", "second")])));
     await open();
     await edit(1);
     await editor();
-    expect(screen.queryByText("Sending replaces everything below.")).toBeNull();
+    expect(
+      screen.queryByText("Sends a new version. What follows stays with the old one."),
+    ).toBeNull();
     await userEvent.keyboard("{Escape}");
     await edit(0);
-    expect(screen.getByText("Sending replaces everything below.")).toBeTruthy();
+    expect(
+      screen.getByText("Sends a new version. What follows stays with the old one."),
+    ).toBeTruthy();
   });
 });
 

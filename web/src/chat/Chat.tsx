@@ -5,18 +5,27 @@ import { AgentPicker } from "@/chat/AgentPicker";
 import { Announcer } from "@/chat/Announcer";
 import { Banner, Unloaded } from "@/chat/Banner";
 import { Composer } from "@/chat/Composer";
+import { DropHint } from "@/chat/composer/DropHint";
+import { Queue } from "@/chat/composer/Queue";
+import { useDrop } from "@/chat/composer/useDrop";
 import type { ConversationState } from "@/chat/conversationState";
-import { Prompts, Welcome } from "@/chat/Empty";
+import { Starters, startersOf, Welcome } from "@/chat/Empty";
 import { wholeOf } from "@/chat/exporting";
 import { Header } from "@/chat/Header";
 import { MessageList } from "@/chat/MessageList";
+import { NotifyOffer } from "@/chat/NotifyOffer";
+import { whyHeld } from "@/chat/queueing";
 import { useAgentChoice } from "@/chat/useAgentChoice";
 import { useConversation } from "@/chat/useConversation";
+import { useNoticed } from "@/chat/useNoticed";
 import { SidePanel } from "@/panel/SidePanel";
 import { useShownRun } from "@/panel/useShownRun";
 import { ErrorBlock } from "@/parts/ErrorBlock";
 import { endingOf } from "@/parts/wire";
+import type { Attachment } from "@/state/attachments";
 import { chats } from "@/state/chats";
+import { drafts } from "@/state/drafts";
+import { type Queued, queue, useEdited } from "@/state/queue";
 import { useStore } from "@/store";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
@@ -32,39 +41,58 @@ interface ChatProps {
   onOpenChats: () => void;
   onRename: (chat: NamedChat) => void;
   onPermissions: (chat: NamedChat) => void;
+  onShare: (chat: NamedChat) => void;
   onDelete: (chat: NamedChat) => void;
 }
 
 /** One chat: header, messages and composer. */
 export function Chat(props: ChatProps) {
   const { id, isNew, onStarted, onNew, onOpenChats, onRename, onPermissions, onDelete } = props;
+  const { onShare } = props;
   const { conversation, state, messages } = useConversation(id, isNew, onStarted);
   const choice = useAgentChoice(state.agent);
   const [editing, setEditing] = useState<string>();
   const { phase, life } = state;
   const shown = useShownRun(messages);
-  const title = useTitle(id, phase);
+  const named = useTitle(id, phase);
+  const title = named ?? UNTITLED[phase];
+  useNoticed({
+    chat: id,
+    title: named,
+    life,
+    ending: () => endingOf(conversation.chat.lastMessage),
+  });
   const isEmpty = phase === "ready" && messages.length === 0;
   const isHere = phase === "ready" || phase === "loading";
   useStopByKey(life !== "idle", conversation.stop);
+  const { isOver, handlers } = useDrop(state.draft, phase === "ready");
+  const edited = useEdited();
+  const takeBack = ({ text, files }: Queued) => drafts.restore(state.draft, text, files);
   const editLast = () => {
+    const queued = queue.get(id).at(-1);
     const last = messages.findLast((message) => message.role === "user");
-    if (last) setEditing(last.id);
+    if (queued) queue.edit(queued.id);
+    else if (last && life === "idle") setEditing(last.id);
   };
-  const send = (text: string, chosen?: string) => {
-    if (chosen) choice.pick(chosen);
-    conversation.send(text, chosen ?? choice.next?.id);
+  const agent = choice.next?.id;
+  const send = (text: string, files: Attachment[] = []) => conversation.send(text, agent, files);
+  const enqueue = (text: string, files: Attachment[]) => {
+    queue.add(id, { text, files, agent });
+    drafts.clear(state.draft);
   };
   return (
     <>
-      <main className="@container flex h-full min-w-0 flex-1 flex-col">
+      <main {...handlers} className="@container relative flex h-full min-w-0 flex-1 flex-col">
+        {isOver && <DropHint />}
         <Header
           title={title}
           isStored={phase === "ready" && !isEmpty}
           choice={choice}
+          facts={conversation.facts}
           whole={() => wholeOf(id, title, conversation.chat.messages)}
           onRename={() => onRename({ id, title })}
           onPermissions={() => onPermissions({ id, title })}
+          onShare={() => onShare({ id, title })}
           onDelete={() => onDelete({ id, title })}
           onOpenChats={onOpenChats}
         />
@@ -92,7 +120,7 @@ export function Chat(props: ChatProps) {
                 <Loading />
               </Unloaded>
             )}
-            {isEmpty && <Welcome agent={choice.next} />}
+            {isEmpty && <Welcome agent={choice.next} isOnlyDemo={choice.isOnlyDemo} />}
             {phase === "ready" && !isEmpty && (
               <MessageList
                 messages={messages}
@@ -112,25 +140,37 @@ export function Chat(props: ChatProps) {
               {state.refused && (
                 <Complaint refused={state.refused} onDismiss={conversation.dismiss} />
               )}
+              <NotifyOffer life={life} />
+              <Queue
+                chat={id}
+                note={whyHeld(state, messages.at(-1), queue.get(id)[0]?.id === edited)}
+                isBusy={state.unsent !== undefined}
+                onSend={(queued) => void conversation.sendQueued(queued)}
+                onTakeBack={takeBack}
+                onEdited={conversation.sendNext}
+              />
               <Composer
                 draft={state.draft}
-                agent={choice.next?.name ?? strings.chat.agent}
                 life={life}
                 stopping={state.stopping}
                 takenBack={state.takenBack}
                 disabled={phase !== "ready"}
+                isFirst={isEmpty}
+                slash={{ agents: choice.known, starters: startersOf(choice.next) }}
                 onSend={send}
+                onQueue={enqueue}
                 onStop={conversation.stop}
                 onEditLast={editLast}
+                onAgent={choice.pick}
               >
-                <AgentPicker choice={choice} />
+                <AgentPicker choice={choice} isNamed={isEmpty} />
               </Composer>
             </div>
-            {isEmpty && <Prompts agent={choice.next} hasDemo={choice.hasDemo} onChoose={send} />}
+            {isEmpty && <Starters agent={choice.next} onChoose={send} />}
           </div>
         )}
       </main>
-      <SidePanel {...shown} />
+      <SidePanel {...shown} chatId={id} isWorking={life !== "idle"} />
     </>
   );
 }
@@ -143,13 +183,9 @@ const UNTITLED = {
   unreadable: strings.chat.unreadableTitle,
 };
 
-function useTitle(id: string, phase: ConversationState["phase"]): string {
+function useTitle(id: string, phase: ConversationState["phase"]): string | undefined {
   useStore(chats.state);
-  const title = phase === "missing" ? strings.chat.missing : chats.titleOf(id);
-  useEffect(() => {
-    document.title = title ? `${title} · ${strings.product}` : strings.product;
-  }, [title]);
-  return title ?? UNTITLED[phase];
+  return phase === "missing" ? strings.chat.missing : chats.titleOf(id);
 }
 
 /** Escape stops the agent, unless it closed a menu or dialog, or was pressed in a field. */

@@ -14,9 +14,9 @@ type Props = ComponentProps<typeof Composer>;
 function show(more: Partial<Props> = {}) {
   const props: Props = {
     draft: "c1",
-    agent: "Demo",
     life: "idle",
     onSend: vi.fn(),
+    onQueue: vi.fn(),
     onStop: vi.fn(),
     onEditLast: vi.fn(),
     ...more,
@@ -26,13 +26,14 @@ function show(more: Partial<Props> = {}) {
   return { ...props, again, ...shown };
 }
 
+const QUEUE = "Send when the agent is done";
 const field = () => screen.getByRole<HTMLTextAreaElement>("textbox");
 
 describe("the composer", () => {
   it("sends by Enter what was written, without the spaces around it, and is empty then", async () => {
     const { onSend } = show({ onSend: vi.fn((text: string) => drafts.send("c1", text)) });
     await userEvent.type(field(), "  Hello {Enter}");
-    expect(onSend).toHaveBeenCalledExactlyOnceWith("Hello");
+    expect(onSend).toHaveBeenCalledExactlyOnceWith("Hello", []);
     expect(field().value).toBe("");
   });
 
@@ -64,10 +65,13 @@ describe("the composer", () => {
     "working",
     "waiting",
   ] as const)("has Stop in the place of Send while %s", async (life) => {
-    const { onSend, onStop } = show({ life });
+    const { onSend, onQueue, onStop } = show({ life });
+    expect(screen.queryByRole("button", { name: QUEUE })).toBeNull();
     await userEvent.type(field(), "next{Enter}");
     expect(onSend).not.toHaveBeenCalled();
-    expect(field().value).toBe("next");
+    expect(onQueue).toHaveBeenCalledExactlyOnceWith("next", []);
+    await userEvent.click(screen.getByRole("button", { name: QUEUE }));
+    expect(onQueue).toHaveBeenCalledTimes(2);
     expect(screen.queryByRole("button", { name: "Send" })).toBeNull();
     await userEvent.click(screen.getByRole("button", { name: "Stop" }));
     expect(onStop).toHaveBeenCalledOnce();
@@ -81,9 +85,8 @@ describe("the composer", () => {
     const Stopped = () => {
       const [life, setLife] = useState<Props["life"]>("working");
       const onStop = () => flushSync(() => setLife("idle")); // before the browser acts on the click
-      return (
-        <Composer {...{ life, onSend, onStop }} draft="c1" agent="Demo" onEditLast={vi.fn()} />
-      );
+      const others = { onQueue: vi.fn(), onEditLast: vi.fn() };
+      return <Composer {...{ life, onSend, onStop }} {...others} draft="c1" />;
     };
     render(<Stopped />);
     await userEvent.type(field(), "Hello");
@@ -98,18 +101,6 @@ describe("the composer", () => {
   it("shows that the agent is stopping, and requests it once", () => {
     show({ life: "working", stopping: true });
     expect(screen.getByRole("button", { name: "Stopping…" })).toHaveProperty("disabled", true);
-  });
-
-  it("shows why Enter sends nothing while the agent works, until it is done", async () => {
-    const { again } = show({ life: "working" });
-    expect(screen.getByRole("status").textContent).toBe("");
-    await userEvent.type(field(), "next{Enter}");
-    expect(screen.getByRole("status").textContent).toBe("Still working. Esc stops it.");
-    again({ life: "waiting" });
-    expect(screen.getByRole("status").textContent).toContain("Waiting for your answer above");
-    again({ life: "idle" });
-    again({ life: "working" });
-    expect(screen.getByRole("status").textContent).toBe("");
   });
 
   it("edits the last message by the arrow up, only where it is empty", async () => {

@@ -1,22 +1,18 @@
+import { FlaskConical, FlaskConicalOff } from "lucide-react";
+import { isHidden } from "@/brand";
 import type { AgentChoice } from "@/chat/useAgentChoice";
+import { frame } from "@/frame";
 import { strings } from "@/strings";
 import { classes } from "@/ui/classes";
 
-const PILL = "inline-flex shrink-0 items-center rounded-full border text-label font-medium";
 const ON = "border-thinking-line bg-thinking-ground text-thinking";
+const OFF = "border-ink-2 text-ink-2";
 
-/** Turns demo mode on and off. Where the demo agent is the only one, shows a note instead. */
+/** Turns demo mode on and off. Where the demo agent is the only one, there is nothing to switch. */
 export function DemoSwitch({ choice }: { choice: AgentChoice }) {
   const { hasDemo, isOnlyDemo, isDemo, setDemo } = choice;
-  if (!hasDemo) return null;
-  if (isOnlyDemo) {
-    return (
-      <span title={strings.chat.demoOnly} className={classes(PILL, ON, "px-2 leading-5")}>
-        {strings.chat.demo}
-        <span className="sr-only">{strings.chat.demoOnly}</span>
-      </span>
-    );
-  }
+  if (!hasDemo || isOnlyDemo || isHidden("demo") || frame.agent) return null;
+  const Sign = isDemo ? FlaskConical : FlaskConicalOff;
   return (
     <button
       type="button"
@@ -24,16 +20,18 @@ export function DemoSwitch({ choice }: { choice: AgentChoice }) {
       aria-checked={isDemo}
       title={strings.chat.demoHint}
       onClick={() => setDemo(!isDemo)}
-      className="flex min-h-7 shrink-0 items-center rounded-full max-md:min-h-11"
+      className="flex min-h-7 shrink-0 items-center justify-center rounded-full max-md:size-11"
     >
       <span
         className={classes(
-          PILL,
-          "gap-1.5 px-2 leading-6 hover:bg-ground-3",
-          isDemo ? ON : "border-ink-2 text-ink-2",
+          "inline-flex items-center gap-1.5 rounded-full border px-2 text-label leading-6 font-medium",
+          "hover:bg-ground-3 max-md:p-2",
+          isDemo ? ON : OFF,
         )}
       >
-        {strings.chat.demo}
+        {/* On phones the title needs the room. */}
+        <Sign aria-hidden className="size-4 md:hidden" />
+        <span className="max-md:sr-only">{strings.chat.demo}</span>
         <Track on={isDemo} />
       </span>
     </button>
@@ -44,7 +42,7 @@ const Track = ({ on }: { on: boolean }) => (
   <span
     aria-hidden
     className={classes(
-      "flex h-3.5 w-6 items-center rounded-full border border-current px-px",
+      "flex h-3.5 w-6 items-center rounded-full border border-current px-px max-md:hidden",
       on && "justify-end",
     )}
   >

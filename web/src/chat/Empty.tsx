@@ -1,67 +1,66 @@
-import { DEMO } from "@/state/agents";
+import type { Agent } from "@/api";
+import { brand, isHidden } from "@/brand";
 import { strings } from "@/strings";
 import { toComposer } from "@/ui/focus";
 
-const { prompts } = strings.chat;
-
 interface WelcomeProps {
-  agent: { id: string; name: string } | undefined;
+  agent: Agent | undefined;
+  /** The demo agent is the only one. */
+  isOnlyDemo?: boolean;
 }
 
-/** Shown in an empty chat. */
-export function Welcome({ agent }: WelcomeProps) {
-  const isDemo = agent?.id === DEMO;
+/** Shown in an empty chat: the agent that answers. */
+export function Welcome({ agent, isOnlyDemo }: WelcomeProps) {
   return (
     <div className="mx-auto flex w-full max-w-3xl flex-col items-center px-4 text-center max-md:mt-auto md:pb-6">
+      {agent?.icon && (
+        <span aria-hidden className="mb-2 text-4xl leading-none">
+          {agent.icon}
+        </span>
+      )}
       <h2 className="text-2xl font-semibold tracking-tight text-balance">
-        {strings.chat.emptyTitle}
+        {brand.welcome ?? agent?.name ?? strings.chat.emptyTitle}
       </h2>
       <p className="mt-1 text-ink-2 text-balance">
-        {isDemo ? strings.chat.emptyDemo : strings.chat.emptyLine(agent?.name)}
+        {agent?.description || strings.chat.emptyLine(agent?.name)}
       </p>
+      {isOnlyDemo && <Note>{strings.chat.demoOnly}</Note>}
+      {agent?.model === "simulated" && <Note>{strings.chat.simulated}</Note>}
+      {agent?.notice && <Note>{agent.notice}</Note>}
     </div>
   );
 }
 
-interface Prompt {
-  label: string;
-  text: string;
-  agent?: string;
-}
-const MOST = 4;
+const Note = ({ children }: { children: string }) => (
+  <p className="mt-1 line-clamp-4 text-mono break-words text-ink-2">{children}</p>
+);
 
-interface PromptsProps {
-  agent: { id: string } | undefined;
-  /** The demo agent is installed. */
-  hasDemo: boolean;
-  onChoose: (text: string, agent?: string) => void;
+interface StartersProps {
+  agent: Agent | undefined;
+  onChoose: (text: string) => void;
 }
 
-/** Suggested first messages: commands of the demo agent, or questions for other agents. */
-export function Prompts({ agent, hasDemo, onChoose }: PromptsProps) {
-  const isDemo = agent?.id === DEMO;
-  const shown = hasDemo ? [{ ...prompts.every, agent: DEMO }] : [];
-  const offered: Prompt[] = isDemo
-    ? prompts.demo
-    : [...prompts.others.slice(0, MOST - shown.length), ...shown];
+/** First messages: those that the agent suggests, else a few that any agent understands. */
+export function startersOf(agent: Agent | undefined): string[] {
+  if (agent?.starters?.length) return agent.starters;
+  return brand.starters.length ? brand.starters : strings.chat.starters;
+}
+
+export function Starters({ agent, onChoose }: StartersProps) {
+  if (isHidden("starters")) return null;
   return (
     <ul className="mx-auto grid w-full max-w-3xl grid-cols-1 gap-2 px-4 py-4 max-md:mb-auto sm:grid-cols-2">
-      {offered.map((prompt) => (
-        <li key={prompt.label}>
+      {startersOf(agent).map((text) => (
+        <li key={text} className="flex">
           <button
             type="button"
             onClick={() => {
-              onChoose(prompt.text, prompt.agent);
+              onChoose(text);
               toComposer(); // the clicked button disappears
             }}
-            className="flex min-h-11 w-full items-center gap-3 rounded-block border px-4 py-2 text-left text-block transition-colors hover:bg-ground-2"
+            className="min-h-11 w-full rounded-block border px-4 py-2 text-start text-block break-words transition-colors hover:bg-ground-2"
           >
-            <span className="min-w-0 flex-1">{prompt.label}</span>
-            {isDemo && (
-              <code aria-hidden className="font-mono text-mono text-ink-2">
-                {prompt.text}
-              </code>
-            )}
+            {text}
           </button>
         </li>
       ))}

@@ -1,7 +1,9 @@
 import { useEffect, useState } from "react";
 import { ChatMenu } from "@/chat/ChatMenu";
+import { ChatUsage } from "@/chat/ChatUsage";
 import { DemoSwitch } from "@/chat/DemoSwitch";
 import type { Whole } from "@/chat/exporting";
+import type { ChatFacts } from "@/chat/facts";
 import type { AgentChoice } from "@/chat/useAgentChoice";
 import { PanelButton } from "@/panel/PanelButton";
 import { TopBar } from "@/ui/TopBar";
@@ -11,9 +13,11 @@ interface HeaderProps {
   /** The chat exists: it can be renamed, exported and deleted. */
   isStored: boolean;
   choice: AgentChoice;
+  facts: ChatFacts;
   whole: () => Promise<Whole>;
   onRename: () => void;
   onPermissions: () => void;
+  onShare: () => void;
   onDelete: () => void;
   onOpenChats: () => void;
 }
@@ -28,13 +32,16 @@ export function Header(props: HeaderProps) {
       <span role="status" className="shrink-0 text-block text-ink-2 max-md:max-w-32">
         {status}
       </span>
+      <ChatUsage facts={props.facts} />
       <DemoSwitch choice={props.choice} />
       <PanelButton />
       {props.isStored && (
         <ChatMenu
           whole={props.whole}
+          facts={props.facts}
           onRename={props.onRename}
           onPermissions={props.onPermissions}
+          onShare={props.onShare}
           onDelete={props.onDelete}
           onStatus={showStatus}
         />
@@ -50,7 +57,7 @@ function Title({ title, onRename }: { title: string; onRename?: () => void }) {
         <button
           type="button"
           onClick={onRename}
-          className="block max-w-full truncate rounded-small px-1 text-left hover:bg-ground-3 max-md:min-h-11"
+          className="block max-w-full truncate rounded-small px-1 text-start hover:bg-ground-3 max-md:min-h-11"
         >
           {title}
         </button>

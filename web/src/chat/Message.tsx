@@ -1,12 +1,15 @@
 import type { UIMessage } from "ai";
 import { memo } from "react";
 import { Actions } from "@/chat/Actions";
+import { AnswerHead } from "@/chat/AnswerHead";
 import { Replayed } from "@/chat/Replayed";
 import { UserMessage } from "@/chat/UserMessage";
 import type { MessageActions } from "@/chat/useMessageActions";
 import { Parts } from "@/parts/Parts";
 import { endingOf } from "@/parts/wire";
+import { access } from "@/state/access";
 import { useReplay } from "@/state/replay";
+import { useStore } from "@/store";
 import { strings } from "@/strings";
 
 interface MessageProps {
@@ -15,6 +18,8 @@ interface MessageProps {
   isLast: boolean;
   /** Streaming now. */
   live: boolean;
+  /** What the server does before the agent starts. */
+  doing?: string;
   /** This page saw it stream: it is not from history. */
   isNew: boolean;
   /** The run waits for the user's answer. */
@@ -30,27 +35,44 @@ interface MessageProps {
 
 /** One message. Memoised: while one streams, the others do not render again. */
 export const Message = memo(function Message(props: MessageProps) {
-  if (props.message.role === "user") return <UserMessage {...props} onEdit={props.actions.edit} />;
+  if (props.message.role === "user") {
+    const { edit, choose } = props.actions;
+    return <UserMessage {...props} onEdit={edit} onChoose={choose} />;
+  }
   return <AgentMessage {...props} />;
 });
 
-function AgentMessage({ message, actions, isLast, live, isNew, waiting, free }: MessageProps) {
+function AgentMessage(props: MessageProps) {
+  const { message, actions, isLast, live, doing, isNew, waiting, free } = props;
+  const { readOnly } = useStore(access);
   const again = isLast && free ? actions.regenerate : undefined;
   const hasFailed = endingOf(message)?.error !== undefined; // its error block has a Retry button
   const replay = useReplay(message.id);
   if (replay) return <Replayed replay={replay} />;
   return (
-    <article aria-label={strings.chat.agent} aria-busy={live} className="flex flex-col gap-2">
+    <article
+      aria-label={strings.chat.agent}
+      aria-busy={live}
+      className="group/answer flex flex-col gap-2"
+    >
+      <AnswerHead runId={message.id} />
       <Parts
         message={message}
         live={live}
+        doing={doing}
         isNew={isNew}
-        onDecide={actions.decide}
-        onAnswer={actions.answer}
+        onDecide={readOnly ? undefined : actions.decide}
+        onAnswer={readOnly ? undefined : actions.answer}
         onRetry={again}
       />
       {!live && !waiting && (
-        <Actions message={message} isLast={isLast} onRegenerate={hasFailed ? undefined : again} />
+        <Actions
+          message={message}
+          isLast={isLast}
+          free={free}
+          onRegenerate={hasFailed ? undefined : again}
+          onChoose={actions.choose}
+        />
       )}
     </article>
   );

@@ -1,13 +1,20 @@
 import type { UIMessage } from "ai";
 import { ArrowDown, History } from "lucide-react";
-import { type RefObject, useEffect, useRef, useState } from "react";
+import { type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useStickToBottom } from "use-stick-to-bottom";
+import type { Fork } from "@/api";
 import type { Conversation } from "@/chat/conversation";
 import type { ConversationState } from "@/chat/conversationState";
+import { FactsProvider } from "@/chat/facts";
 import { KeepPlace } from "@/chat/KeepPlace";
 import { Message } from "@/chat/Message";
-import { useMessageActions } from "@/chat/useMessageActions";
+import { useFactsOf } from "@/chat/useFactsOf";
+import { useJump } from "@/chat/useJump";
+import { type MessageActions, useMessageActions } from "@/chat/useMessageActions";
+import { useReleasing } from "@/chat/useReleasing";
 import { Parts } from "@/parts/Parts";
+import { access } from "@/state/access";
+import { useStore } from "@/store";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 
@@ -32,8 +39,14 @@ const NOTHING: UIMessage = { id: "", role: "assistant", parts: [] };
 export function MessageList(props: MessageListProps) {
   const { messages, conversation, state, agent } = props;
   const stick = useStickToBottom({ initial: "instant", resize: "instant" });
-  const { scrollRef, contentRef, isAtBottom, scrollToBottom } = stick;
-  const actions = useMessageActions(conversation, agent, state.life, messages);
+  const { scrollRef, contentRef, isAtBottom, scrollToBottom, stopScroll } = stick;
+  const { readOnly } = useStore(access);
+  const scrolling = { scroller: scrollRef, onLeaveEnd: stopScroll };
+  const jump = useJump(messages, conversation, state, scrolling);
+  const releasing = useReleasing(stopScroll);
+  const given = useMessageActions(conversation, agent, state.life, messages);
+  const [actions, version] = useVersions(given, conversation, stopScroll);
+  useFactsOf(conversation, state.life, messages);
   const last = messages.at(-1);
   const lastUserMessage = messages.findLast(({ role }) => role === "user");
   const isLive = state.life === "working";
@@ -46,10 +59,15 @@ export function MessageList(props: MessageListProps) {
   useEffect(() => {
     if (sent) void scrollToBottom("instant");
   }, [sent, scrollToBottom]);
+  useEditedInSight(props.editing, stopScroll);
   return (
-    <>
+    <FactsProvider value={conversation.facts}>
+      <p role="status" className="sr-only">
+        {version}
+      </p>
       <div
         ref={scrollRef}
+        {...releasing}
         role="log"
         aria-live="off"
         aria-label={strings.chat.log}
@@ -61,32 +79,91 @@ export function MessageList(props: MessageListProps) {
           ref={contentRef}
           className="mx-auto flex w-full max-w-3xl flex-col gap-4 px-4 pt-4 pb-6"
         >
+          {jump.isMissing && (
+            <p role="status" className="text-center text-block text-ink-2">
+              {strings.sidebar.notThere}
+            </p>
+          )}
+          {jump.marked && (
+            <span role="status" className="sr-only">
+              {strings.sidebar.jumped}
+            </span>
+          )}
           <Older conversation={conversation} state={state} scroller={scrollRef} />
           <KeepPlace first={messages[0]?.id} scroller={scrollRef} />
           {messages.map((message) => {
             const isLast = message === last;
             return (
-              <Message
+              <div
                 key={message.id}
-                message={message}
-                actions={actions}
-                isLast={isLast}
-                live={isLast && isLive && message.role === "assistant"}
-                isNew={isLast && lastUserMessage !== undefined && lastUserMessage.id === awaited}
-                waiting={isLast && state.life === "waiting"}
-                free={state.life === "idle"}
-                isLastFromUser={message === lastUserMessage}
-                isEdited={message.id === props.editing}
-                onEditing={props.onEditing}
-              />
+                data-message={message.id}
+                data-marked={message.id === jump.marked || undefined}
+                className="contents"
+              >
+                <Message
+                  message={message}
+                  actions={actions}
+                  isLast={isLast}
+                  live={isLast && isLive && message.role === "assistant"}
+                  doing={isLast ? state.doing : undefined}
+                  isNew={isLast && lastUserMessage !== undefined && lastUserMessage.id === awaited}
+                  waiting={isLast && state.life === "waiting"}
+                  free={state.life === "idle" && !readOnly}
+                  isLastFromUser={message === lastUserMessage}
+                  isEdited={message.id === props.editing}
+                  onEditing={props.onEditing}
+                />
+              </div>
             );
           })}
-          {isLive && last?.role === "user" && !isHeld && <Parts message={NOTHING} live />}
+          {isLive && last?.role === "user" && !isHeld && (
+            <Parts message={NOTHING} live doing={state.doing} />
+          )}
         </div>
       </div>
       {!isAtBottom && <ToEnd onClick={() => void scrollToBottom("instant")} />}
-    </>
+    </FactsProvider>
   );
+}
+
+/** Choosing a version keeps the place in the list, and is read out. */
+function useVersions(
+  actions: MessageActions,
+  { facts }: Conversation,
+  stopScroll: () => void,
+): [MessageActions, string] {
+  const [announced, announce] = useState("");
+  const ours = useMemo(() => {
+    const choose = async (runId: string) => {
+      stopScroll();
+      const isChosen = await actions.choose(runId);
+      if (isChosen) announce(shownVersion(facts.state.get().forks.values(), runId));
+      return isChosen;
+    };
+    return { ...actions, choose };
+  }, [actions, facts, stopScroll]);
+  return [ours, announced];
+}
+
+function shownVersion(forks: Iterable<Fork>, runId: string): string {
+  for (const { chosen, versions } of forks)
+    if (versions[chosen]?.runId === runId)
+      return strings.answers.shown(chosen + 1, versions.length);
+  return "";
+}
+
+/** A message is edited in its place: following the end would push its field out of sight. */
+function useEditedInSight(editing: string | undefined, release: () => void): void {
+  useLayoutEffect(() => {
+    if (editing !== undefined) release();
+  }, [editing, release]);
+  useEffect(() => {
+    if (editing === undefined) return;
+    const frame = requestAnimationFrame(() => {
+      document.activeElement?.closest("[role=log] article")?.scrollIntoView({ block: "nearest" });
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [editing]);
 }
 
 /** In its own row, or beside the column where there is room: never over the text. */
@@ -98,7 +175,7 @@ function ToEnd({ onClick }: { onClick: () => void }) {
         onClick={onClick}
         aria-label={strings.chat.toEnd}
         title={strings.chat.toEnd}
-        className="inline-flex size-9 items-center justify-center rounded-full border bg-ground shadow-md hover:bg-ground-3 max-md:size-11 @4xl:absolute @4xl:bottom-2 @4xl:left-full"
+        className="inline-flex size-9 items-center justify-center rounded-full border bg-ground shadow-md hover:bg-ground-3 max-md:size-11 @4xl:absolute @4xl:bottom-2 @4xl:start-full"
       >
         <ArrowDown aria-hidden className="size-4" />
       </button>

@@ -1,6 +1,8 @@
 import type { UIMessage } from "ai";
 import { Pencil } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
+import { BranchSwitch } from "@/chat/BranchSwitch";
+import type { MessageActions } from "@/chat/useMessageActions";
 import { CopyButton } from "@/content/CopyButton";
 import { Files } from "@/parts/Files";
 import { readFile } from "@/parts/fileItems";
@@ -17,6 +19,7 @@ interface UserMessageProps {
   isEdited: boolean;
   onEditing: (id: string | undefined) => void;
   onEdit: (messageId: string, text: string) => void;
+  onChoose: MessageActions["choose"];
 }
 
 const textOf = (message: UIMessage) =>
@@ -53,12 +56,20 @@ export function UserMessage(props: UserMessageProps) {
       ) : (
         <>
           <div className="flex min-w-0 max-w-[85%] flex-col items-end gap-2">
-            {files.length > 0 && <Files block={{ kind: "files", key: message.id, files }} />}
+            {files.length > 0 && (
+              <div className="max-w-full">
+                <Files block={{ kind: "files", key: message.id, files }} />
+              </div>
+            )}
             {text && (
-              <p className="max-w-full rounded-large rounded-br-small bg-ground-3 px-4 py-2 break-words whitespace-pre-wrap">
+              <p
+                dir="auto"
+                className="max-w-full rounded-large rounded-ee-small bg-ground-3 px-4 py-2 break-words whitespace-pre-wrap"
+              >
                 {text}
               </p>
             )}
+            <BranchSwitch messageId={message.id} free={free} onChoose={props.onChoose} />
           </div>
           <UserActions text={text} onEdit={free ? () => onEditing(message.id) : undefined} />
         </>

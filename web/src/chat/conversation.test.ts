@@ -48,6 +48,21 @@ describe("a chat that is opened", () => {
     expect(conversation.state.get().before).toBeNull();
   });
 
+  it("knows what the server does before the agent starts, until the run has ended", async () => {
+    const stream = new Stream();
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "one")], running)));
+    network.on("GET api/chat/c1/stream", () => stream.response);
+    const conversation = open();
+    const status = (message: string, kind: string) => {
+      return { type: "data-status", transient: true, data: { message, kind } } as const;
+    };
+    stream.send(status("Installing 45 packages…", "preparation"), status("Thinking", "notice"));
+    await until(() => expect(conversation.state.get().doing).toBe("Installing 45 packages…"));
+    stream.send(...textChunks("Hello"), ...ENDS).end();
+    await whenIdle(conversation);
+    expect(conversation.state.get().doing).toBeUndefined();
+  });
+
   it("goes on reading the message that is being written", async () => {
     const stream = new Stream();
     network.on("GET api/chats/c1", () => json(chat([user("m1", "one")], running)));
@@ -186,6 +201,20 @@ describe("a message that is sent", () => {
     await until(() => expect(listener).toHaveBeenCalledWith({ about: "turn", chat: "c1" }));
     expect(draftOf("new")).toBe("");
     expect(onStarted).not.toHaveBeenCalled();
+  });
+
+  it("keeps its files when its text is edited", async () => {
+    const file = { type: "file" as const, url: "/api/files/f", mediaType: "text/plain" };
+    const first = user("m1", "one");
+    const stored = [{ ...first, parts: [file, ...first.parts] }, agent("r1", "first")];
+    network.on("GET api/chats/c1", () => json(chat(stored)));
+    network.on("POST api/chat", answers("primo"));
+    const conversation = open();
+    await until(() => expect(conversation.state.get().phase).toBe("ready"));
+    conversation.edit("m1", "uno");
+    await whenIdle(conversation);
+    const [request] = network.to("POST api/chat");
+    expect(request?.body.message.parts).toEqual([file, { type: "text", text: "uno" }]);
   });
 
   it("can be put in other words: what follows goes, and comes back if that is refused", async () => {
@@ -417,4 +446,68 @@ it("refreshes if another tab sent a message while an answer was read here", asyn
   network.on("GET api/chat/c1/stream", () => second.end());
   stream.send(...ENDS).end();
   await until(() => expect(texts(conversation)).toEqual(["one", "first", "two", "second"]));
+});
+
+describe("another version of a message", () => {
+  const old = [user("m1", "one"), agent("r1", "first"), user("m2", "two"), agent("r2", "second")];
+  const edited = [user("m1", "eins"), agent("r3", "another first")];
+  const versions = ["r2", "r3"].map((runId) => ({ runId, createdAt: 1 }));
+  const fork = (chosen: number) => ({ messageId: "m1", role: "user", chosen, versions });
+
+  /** A chat whose first message was edited. */
+  async function openEdited(more: object = {}) {
+    let chosen = "r3";
+    network
+      .on("GET api/chats/c1", () => json(chat(chosen === "r3" ? edited : old, more)))
+      .on("POST api/chats/c1/branch", ({ body }) => {
+        chosen = body.runId;
+        return json({ runId: chosen, forks: [fork(chosen === "r3" ? 1 : 0)] });
+      });
+    const conversation = open();
+    await until(() => expect(conversation.state.get().phase).toBe("ready"));
+    return conversation;
+  }
+
+  it("is shown with all that follows it, and other tabs are told", async () => {
+    const heard = vi.fn();
+    const channel = new BroadcastChannel("mobox");
+    onTestFinished(() => channel.close());
+    channel.onmessage = ({ data }) => heard(data);
+    const conversation = await openEdited();
+    expect(texts(conversation)).toEqual(["eins", "another first"]);
+    expect(await conversation.choose("r2")).toBe(true);
+    expect(texts(conversation)).toEqual(["one", "first", "two", "second"]);
+    expect(conversation.facts.state.get().forks.get("m1")?.chosen).toBe(0);
+    await until(() => expect(heard).toHaveBeenCalledWith({ about: "branch", chat: "c1" }));
+    expect(await conversation.choose("r3")).toBe(true);
+    expect(texts(conversation)).toEqual(["eins", "another first"]);
+  });
+
+  it("is not asked for while a run is active", async () => {
+    network.on("GET api/chat/c1/stream", () => new Stream().response);
+    const conversation = await openEdited(running);
+    await until(() => expect(life(conversation)).toBe("working"));
+    expect(await conversation.choose("r2")).toBe(false);
+    expect(network.to("POST api/chats/c1/branch")).toEqual([]);
+    expect(conversation.state.get().refused?.message).toContain("Stop it or let it finish");
+  });
+
+  it("stays where it is if another page has started a run", async () => {
+    const conversation = await openEdited();
+    network.on("POST api/chats/c1/branch", () => refusal(409, "run_active", "a run is active"));
+    expect(await conversation.choose("r2")).toBe(false);
+    expect(conversation.state.get().refused?.message).toContain("Stop it or let it finish");
+    expect(texts(conversation)).toEqual(["eins", "another first"]);
+    await until(() => expect(network.to("GET api/chats/c1")).toHaveLength(2));
+  });
+
+  it("can be asked for again after a failure", async () => {
+    const conversation = await openEdited();
+    network.on("POST api/chats/c1/branch", () => refusal(429, "rate_limited", "Too fast."));
+    expect(await conversation.choose("r2")).toBe(false);
+    expect(conversation.state.get().refused?.message).toBe("Too fast.");
+    network.on("POST api/chats/c1/branch", () => json({ forks: [] }));
+    conversation.state.get().refused?.again?.();
+    await until(() => expect(conversation.state.get().refused).toBeUndefined());
+  });
 });

@@ -1,6 +1,6 @@
 import { Chat } from "@ai-sdk/react";
 import type { ChatRequestOptions, UIMessage } from "ai";
-import { type Answer, type ChatView, getChat, getMessages } from "@/api";
+import { type Answer, type ChatView, chooseBranch, getChat, getMessages } from "@/api";
 import {
   atFirst,
   type ConversationState,
@@ -9,17 +9,23 @@ import {
   type Unsent,
   userMessage,
 } from "@/chat/conversationState";
-import { approvalsIn, merge, withOlder } from "@/chat/history";
+import { ChatFacts } from "@/chat/facts";
+import { approvalsIn, merge, withNewer, withOlder } from "@/chat/history";
 import { Latest } from "@/chat/latest";
+import { isHeld } from "@/chat/queueing";
 import { type Failure, failureMessage, failureOf } from "@/failure";
 import { newId } from "@/ids";
+import { type Fields, fieldsOf, textOf } from "@/json";
 import type { Reply } from "@/parts/allowed";
-import { endingOf } from "@/parts/wire";
+import { endingOf, hasFailed } from "@/parts/wire";
 import { pause } from "@/runs/pause";
 import { Retries, untilAnswered } from "@/runs/retries";
+import { type Attachment, partsOf } from "@/state/attachments";
 import { type Attempt, drafts } from "@/state/drafts";
+import { queue } from "@/state/queue";
 import { type ChatChange, notifyAll, notifyTabs, subscribe } from "@/state/tabs";
 import { Store } from "@/store";
+import { strings } from "@/strings";
 import { SwitchedTransport } from "@/transports/switched";
 
 /** Messages per page of the history. */
@@ -30,6 +36,8 @@ const STOPPING = 5_000;
 const CATCHING_UP = 2_000;
 /** Delay before reconnecting to a run whose response ended while it still runs, in ms. */
 const BETWEEN = 300;
+
+const OVER = { stopping: false, refused: undefined, doing: undefined };
 
 /**
  * One chat of the page. The SDK's `Chat` holds the messages and reads streams. This class adds what the
@@ -50,12 +58,16 @@ const BETWEEN = 300;
 export class Conversation {
   readonly chat: Chat<UIMessage>;
   readonly state: Store<ConversationState>;
+  /** What is known about its answers besides their content. */
+  readonly facts: ChatFacts;
   #hooks: Hooks;
   #transport = new SwitchedTransport((runId) => this.#accepted(runId));
   #latest = new Latest();
   #retries = new Retries();
   #runId: string | undefined;
   #unsent: Unsent | undefined;
+  /** The SDK's present request; it settles when its stream has ended or was left. */
+  #reading: Promise<void> | undefined;
   /** Another tab changed the chat while a run was being read here. */
   #isStale = false;
 
@@ -66,7 +78,13 @@ export class Conversation {
   ) {
     this.#hooks = hooks;
     this.state = new Store(atFirst(id, isNew));
-    this.chat = new Chat<UIMessage>({ id, generateId: newId, transport: this.#transport });
+    this.facts = new ChatFacts(id);
+    this.chat = new Chat<UIMessage>({
+      id,
+      generateId: newId,
+      transport: this.#transport,
+      onData: ({ type, data }) => type === "data-status" && this.#prepares(fieldsOf(data)),
+    });
   }
 
   /** Subscribes to changes and loads the chat; returns the function that closes it. */
@@ -77,6 +95,7 @@ export class Conversation {
     document.addEventListener("visibilitychange", onVisible, { signal });
     const unsubscribe = subscribe((change) => change.chat === this.id && this.#onChange(change));
     drafts.takeBack(this.state.get().draft);
+    queue.takeBack();
     if (this.state.get().phase !== "ready" || this.chat.messages.length) void this.#sync();
     else if (drafts.attempt(this.state.get().draft)?.chat === this.id) void this.#find();
     return () => {
@@ -100,21 +119,55 @@ export class Conversation {
    * `agent`: the agent that the user selected, if any. A text whose arrival is unknown is sent as the same
    * message: the server stores it once.
    */
-  send = (text: string, agent?: string): void => {
+  send = (text: string, agent?: string, files: Attachment[] = []): void => {
     const known = drafts.attempt(this.state.get().draft);
-    const isKnown = known?.chat === this.id && known.text === text && known.agent === agent;
-    const attempt = isKnown ? known : this.#attempt(text, agent);
-    const message = { id: attempt.message, ...userMessage(text) };
-    const request = (options: ChatRequestOptions) => this.chat.sendMessage(message, options);
-    this.#begin({ text, agent }, request, attempt);
+    const made = this.#attempt(text, agent, files);
+    this.#submit({ text, agent, files }, known && isSame(known, made) ? known : made);
   };
 
-  #attempt(text: string, agent: string | undefined): Attempt {
-    return { chat: this.id, text, agent, message: newId(), idempotencyKey: newId() };
+  #attempt(text: string, agent: string | undefined, files: Attachment[]): Attempt {
+    const urls = partsOf(files).map(({ url }) => url);
+    return { chat: this.id, text, agent, files: urls, message: newId(), idempotencyKey: newId() };
   }
 
+  #submit(turn: Turn, attempt: Attempt): void {
+    const { text = "", files = [] } = turn;
+    const message = { id: attempt.message, ...userMessage(text, partsOf(files)) };
+    this.#begin(turn, (options) => this.chat.sendMessage(message, options), attempt);
+  }
+
+  /** Sends a queued message now. An active run is interrupted. */
+  sendQueued = async (id: string): Promise<void> => {
+    const queued = queue.get(this.id).find((each) => each.id === id);
+    if (!queued || this.#unsent || queue.sending() === id) return;
+    const ends = this.state.get().life === "idle" ? undefined : this.#runId;
+    queue.send(id);
+    await this.#leaveStream();
+    const { text, files, agent, idempotencyKey } = queued;
+    const attempt = { ...this.#attempt(text, agent, files), message: id, idempotencyKey };
+    this.#submit({ text, files, agent, queued: id, ends }, attempt);
+  };
+
+  /** Stops reading: the SDK reads one stream at a time. */
+  async #leaveStream(): Promise<void> {
+    this.#latest.next();
+    await this.chat.stop();
+    await this.#reading?.catch(() => {});
+  }
+
+  /** Sends the first queued message if the last run has ended well. */
+  sendNext = (): void => {
+    const [next] = queue.get(this.id);
+    const isOpen = !this.#latest.signal.aborted && !this.#unsent;
+    if (!next || !isOpen || isHeld(this.state.get(), this.chat.lastMessage, next.id)) return;
+    void this.sendQueued(next.id);
+  };
+
+  /** Its files stay. */
   edit = (messageId: string, text: string, agent?: string): void => {
-    const message = { messageId, ...userMessage(text) };
+    const edited = this.chat.messages.find(({ id }) => id === messageId);
+    const files = edited?.parts.filter((part) => part.type === "file");
+    const message = { messageId, ...userMessage(text, files) };
     this.#begin({ text, agent }, (options) => this.chat.sendMessage(message, options));
   };
 
@@ -123,6 +176,32 @@ export class Conversation {
     const messageId = last?.role === "assistant" ? last.id : undefined;
     this.#begin({ agent }, (options) => this.chat.regenerate({ messageId, ...options }));
   };
+
+  /** Shows another version of a message with what follows it; `runId` is its newest answer. */
+  choose = async (runId: string): Promise<boolean> => {
+    if (this.state.get().life !== "idle") {
+      this.#refuse(strings.answers.busy);
+      return false;
+    }
+    try {
+      this.facts.addForks(await chooseBranch(this.id, runId));
+    } catch (error) {
+      this.#notChosen(error, runId);
+      return false;
+    }
+    this.state.set({ refused: undefined });
+    notifyTabs({ about: "branch", chat: this.id });
+    await this.#sync();
+    await this.facts.load();
+    return true;
+  };
+
+  #notChosen(error: unknown, runId: string): void {
+    const { kind } = failureOf(error);
+    if (kind === "busy") this.#refuse(strings.answers.busy);
+    else if (kind !== "gone") this.#refuse(failureMessage(error), () => void this.choose(runId));
+    if (kind === "busy" || kind === "gone") void this.#sync(true);
+  }
 
   /**
    * Answers an approval request. Sent at once: the SDK supports only approve and deny, for this call,
@@ -191,14 +270,15 @@ export class Conversation {
     this.#latest.next();
     this.#setUnsent(undefined);
     await this.chat.stop();
-    this.state.set({ takenBack: unsent.text !== undefined });
+    this.state.set({ takenBack: unsent.text !== undefined && !unsent.queued });
     this.#reached();
     unsent.takeBack();
     this.#live(unsent.what === "answer" ? "waiting" : "idle");
     const stopped = await this.#transport.stop(this.id).catch(() => undefined);
     const isBusy = this.#unsent !== undefined || this.state.get().life === "working";
     if (!stopped?.runId || isBusy || this.#latest.signal.aborted) return;
-    this.#accepted(stopped.runId, unsent);
+    // It may be the run that the message would have interrupted.
+    if (stopped.runId !== unsent.ends) this.#accepted(stopped.runId, unsent);
     await this.#sync(true);
   }
 
@@ -233,6 +313,9 @@ export class Conversation {
     }
   };
 
+  /** Loads what others have changed. */
+  refresh = (): void => this.#refresh();
+
   /** Hides the error message. */
   dismiss = (): void => this.state.set({ refused: undefined });
 
@@ -249,23 +332,26 @@ export class Conversation {
     request: (options: ChatRequestOptions) => Promise<void>,
     attempt?: Attempt,
   ): void {
-    const { text, agent } = turn;
+    const { text, agent, queued, ends } = turn;
     const before = this.chat.messages;
     const headers = { "idempotency-key": attempt?.idempotencyKey ?? newId() };
+    const body = { ...(agent && { agent }), ...(ends && { whenRunning: "interrupt" }) };
     const again = () => {
       this.chat.messages = before;
-      return request({ headers, ...(agent && { body: { agent } }) });
+      return request({ headers, body });
     };
     const { draft } = this.state.get();
     const takeBack = () => {
       this.chat.messages = before;
-      drafts.takeBack(draft);
+      if (queued) queue.takeBack();
+      else drafts.takeBack(draft);
     };
-    if (text !== undefined) drafts.send(draft, text, attempt);
+    if (queued) queue.send(queued);
+    else if (text !== undefined) drafts.send(draft, text, attempt, turn.files);
     const repeat = () => this.#begin(turn, request, attempt);
     const what = text === undefined ? undefined : "message";
     this.#setUnsent({ ...turn, what, again, takeBack, repeat });
-    this.state.set({ refused: undefined, takenBack: false });
+    this.state.set({ refused: undefined, takenBack: false, doing: undefined });
     this.#live("working");
     void this.#follow(again);
   }
@@ -275,11 +361,12 @@ export class Conversation {
     const isLatest = this.#latest.next();
     const since = Date.now();
     if (this.#unsent) this.#retries.begin();
-    await request();
+    this.#reading = request();
+    await this.#reading;
     if (!isLatest()) return;
     this.#retries.held(Date.now() - since);
     if (this.chat.status === "error") await this.#failed(failureOf(this.chat.error));
-    else if (endingOf(this.chat.lastMessage)) this.#rest();
+    else if (endingOf(this.chat.lastMessage)) this.#ended();
     else await this.#sync();
   }
 
@@ -287,7 +374,8 @@ export class Conversation {
     const text = unsent?.text;
     const { draft } = this.state.get();
     const isLeft = this.#latest.signal.aborted;
-    if (text !== undefined) drafts.drop(draft, text, isLeft ? draft : this.id);
+    if (unsent?.queued) queue.remove(this.id, unsent.queued);
+    else if (text !== undefined) drafts.drop(draft, text, isLeft ? draft : this.id);
     this.#setUnsent(undefined);
     if (isLeft) {
       // The view that shows or lists the chat now continues reading.
@@ -301,6 +389,19 @@ export class Conversation {
     this.state.set({ agent, draft: this.id, takenBack: false });
     this.#hooks.onStarted();
     notifyTabs({ about: "turn", chat: this.id });
+    if (unsent?.ends) void this.#readEnded(unsent.ends);
+  }
+
+  /** Reads the message of a run that this page has interrupted, and stopped reading. */
+  async #readEnded(runId: string): Promise<void> {
+    const { signal } = this.#latest;
+    const view = await getChat(this.id, PAGE).catch(() => undefined);
+    if (view && !signal.aborted)
+      this.chat.messages = withNewer(this.chat.messages, view.messages, runId);
+  }
+
+  #prepares({ kind, message }: Fields): void {
+    if (kind === "preparation") this.state.set({ doing: textOf(message) });
   }
 
   /** Throws if the answer did not arrive: the question then stays open. */
@@ -342,7 +443,7 @@ export class Conversation {
     if (!isLatest()) return;
     this.#show(view);
     const run = view.activeRun;
-    if (!run) return this.#rest();
+    if (!run) return this.#ended();
     if (run.id !== this.#runId) this.state.set({ stopping: false });
     this.#runId = run.id;
     const isRead = this.chat.status === "ready" && this.chat.lastMessage?.id === run.id;
@@ -373,6 +474,7 @@ export class Conversation {
   /** A message whose arrival was unknown is among the stored ones: it is no draft. */
   #dropStored(): void {
     const { draft } = this.state.get();
+    for (const { id } of this.chat.messages) queue.remove(this.id, id);
     const attempt = drafts.attempt(draft);
     if (!attempt || !this.chat.messages.some(({ id }) => id === attempt.message)) return;
     drafts.drop(draft, attempt.text, this.id);
@@ -388,6 +490,13 @@ export class Conversation {
   #setUnsent(unsent: Unsent | undefined): void {
     this.#unsent = unsent;
     this.state.set({ unsent: unsent?.what });
+  }
+
+  /** No run is active: the next queued message is sent. */
+  #ended(): void {
+    const isRead = !this.#isStale;
+    this.#rest();
+    if (isRead) this.sendNext();
   }
 
   #rest(): void {
@@ -406,8 +515,8 @@ export class Conversation {
   #live(life: ConversationState["life"]): void {
     if (this.state.get().life === life) return;
     const isOver = life === "idle";
-    this.state.set({ life, ...(isOver && { stopping: false, refused: undefined }) });
-    this.#hooks.onLife(life);
+    this.state.set({ life, ...(isOver && OVER) });
+    this.#hooks.onLife(life, isOver && hasFailed(endingOf(this.chat.lastMessage)));
   }
 
   // Failures
@@ -465,4 +574,11 @@ export class Conversation {
     if (life === "working" || connection === "lost") this.#isStale ||= anew;
     else void this.#sync(anew);
   }
+}
+
+/** Whether a message is the one whose arrival is unknown. */
+function isSame(known: Attempt, made: Attempt): boolean {
+  const of = ({ chat, text, agent, files = [] }: Attempt) =>
+    JSON.stringify([chat, text, agent, files]);
+  return of(known) === of(made);
 }

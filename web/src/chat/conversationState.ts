@@ -1,4 +1,5 @@
 import type { ChatRow } from "@/api";
+import type { Attachment, FilePart } from "@/state/attachments";
 import { NEW_CHAT } from "@/state/drafts";
 
 /** `waiting`: the run waits for the user's answer. */
@@ -11,6 +12,8 @@ export interface ConversationState {
   life: Life;
   /** A stop was requested, and the run has not ended yet. */
   stopping: boolean;
+  /** What the server does before the agent starts, such as installing its packages. */
+  doing?: string;
   connection: "ok" | "lost";
   /** A message or an answer that the server has not accepted yet. */
   unsent?: "message" | "answer";
@@ -31,7 +34,12 @@ export interface ConversationState {
 /** The user's message and the selected agent. */
 export interface Turn {
   text?: string;
+  files?: Attachment[];
   agent?: string;
+  /** It comes from the queue, not from the composer. */
+  queued?: string;
+  /** The active run, which it ends. */
+  ends?: string;
 }
 
 /** A user action that the server has not accepted yet. */
@@ -49,7 +57,7 @@ export interface Hooks {
   /** The chat's state was loaded. */
   onView: (chat: ChatRow) => void;
   /** A run of this chat started or ended. */
-  onLife: (life: Life) => void;
+  onLife: (life: Life, hasFailed: boolean) => void;
 }
 
 export const atFirst = (id: string, isNew: boolean): ConversationState => ({
@@ -64,7 +72,7 @@ export const atFirst = (id: string, isNew: boolean): ConversationState => ({
 });
 
 /** A user message without its id. */
-export const userMessage = (text: string) => ({
+export const userMessage = (text: string, files: FilePart[] = []) => ({
   role: "user" as const,
-  parts: [{ type: "text" as const, text }],
+  parts: [...files, ...(text || !files.length ? [{ type: "text" as const, text }] : [])],
 });

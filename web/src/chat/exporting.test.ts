@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fileName, wholeOf } from "@/chat/exporting";
+import { fileName, wholeMarkdown, wholeOf } from "@/chat/exporting";
 import { agent, json, Network, user } from "@/testing/server";
 
 it("makes the name of a file of a title", () => {
@@ -14,11 +14,17 @@ it("takes along all pages, and the answer that is being written", async () => {
     user("m2", "two"),
     agent("r2", "half of the sec"),
   ];
-  new Network().on("GET api/chats/c1/messages", ({ query }) =>
-    query.get("before")
-      ? json({ messages: [one, first], before: null })
-      : json({ messages: [two], before: "p1" }),
-  );
-  const { messages } = await wholeOf("c1", "A chat", [first, two, second]);
+  const feedback = [{ runId: "r1", value: "down", comment: "Too\nshort" }];
+  new Network()
+    .on("GET api/chats/c1/feedback", () => json({ feedback }))
+    .on("GET api/chats/c1/messages", ({ query }) =>
+      query.get("before")
+        ? json({ messages: [one, first], before: null })
+        : json({ messages: [two], before: "p1" }),
+    );
+  const whole = await wholeOf("c1", "A chat", [first, two, second]);
+  const { messages } = whole;
+  expect(whole.feedback).toEqual(feedback);
+  expect(wholeMarkdown(whole)).toContain("first\n\n*👎 Bad answer:* Too short\n\n## You");
   expect(messages.map(({ id }) => id)).toEqual(["m1", "r1", "m2", "r2"]);
 });

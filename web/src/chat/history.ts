@@ -31,6 +31,12 @@ export function withOlder(mine: UIMessage[], page: UIMessage[]): UIMessage[] {
   return [...page.filter(({ id }) => !known.has(id)), ...mine];
 }
 
+/** The messages, with the stored version of one that has ended. */
+export function withNewer(mine: UIMessage[], stored: UIMessage[], id: string): UIMessage[] {
+  const newer = stored.find((message) => message.id === id);
+  return newer ? mine.map((message) => (message.id === id ? newer : message)) : mine;
+}
+
 /** The ids of open approval requests of a message's tool calls. */
 export function approvalsIn(message: UIMessage): string[] {
   return message.parts.flatMap((part) =>

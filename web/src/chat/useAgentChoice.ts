@@ -1,5 +1,6 @@
 import { useState } from "react";
 import type { Agent } from "@/api";
+import { frame } from "@/frame";
 import { agents, DEMO, isOnlyDemo, mode, nextAgent, preferred } from "@/state/agents";
 
 export interface AgentChoice {
@@ -8,7 +9,7 @@ export interface AgentChoice {
   hasDemo: boolean;
   /** The demo agent is the only one. */
   isOnlyDemo: boolean;
-  /** Demo mode is on. */
+  /** The demo agent answers next: demo mode is on, or it has answered last. */
   isDemo: boolean;
   setDemo: (on: boolean) => void;
   pick: (id: string) => void;
@@ -17,19 +18,20 @@ export interface AgentChoice {
 /** The agent for the next turn of a chat, and a function to select another. */
 export function useAgentChoice(last: string | undefined): AgentChoice {
   const known = agents.use();
+  const preset = agents.usePreset();
   const [how, setMode] = mode.use();
   const [remembered, remember] = preferred.use();
-  const [picked, setPicked] = useState<string>();
+  const [picked, setPicked] = useState(frame.agent);
   const isOnly = isOnlyDemo(known);
-  const isDemo = how === "demo" || isOnly;
   const agentFor = (how: "demo" | "live", from = known) =>
-    nextAgent({ agents: from, mode: how, picked, last, preferred: remembered });
+    nextAgent({ agents: from, mode: how, picked, last, preferred: remembered, preset });
+  const next = agentFor(frame.agent ? "live" : how);
   return {
     known,
-    next: agentFor(isDemo ? "demo" : "live"),
+    next,
     hasDemo: known.some(({ id }) => id === DEMO),
     isOnlyDemo: isOnly,
-    isDemo,
+    isDemo: next?.id === DEMO,
     setDemo: (on) => {
       setMode(on ? "demo" : "live");
       if (on || agentFor("live")?.id !== DEMO) return;
@@ -39,10 +41,8 @@ export function useAgentChoice(last: string | undefined): AgentChoice {
     },
     pick: (id) => {
       setPicked(id);
-      if (id !== DEMO) {
-        remember(id);
-        setMode("live");
-      }
+      remember(id);
+      setMode(id === DEMO ? "demo" : "live");
     },
   };
 }

@@ -20,8 +20,8 @@ export function useConversation(id: string, isNew: boolean, onStarted: () => voi
           void chats.refresh();
         },
         onView: chats.open,
-        onLife: (life) => {
-          chats.mark(id, STATUS[life]);
+        onLife: (life, hasFailed) => {
+          chats.mark(id, STATUS[life], hasFailed);
           if (life !== "working") void chats.refresh();
         },
       }),

@@ -11,6 +11,7 @@ export interface MessageActions {
   answer: Conversation["answer"];
   edit: (messageId: string, text: string) => void;
   regenerate: () => void;
+  choose: Conversation["choose"];
 }
 
 /**
@@ -56,6 +57,7 @@ export function useMessageActions(
         conversation.regenerate(agent);
         toComposer();
       },
+      choose: conversation.choose,
     };
   }, [conversation, agent]);
 }

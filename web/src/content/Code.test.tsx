@@ -1,4 +1,4 @@
-import { render, screen, waitFor } from "@testing-library/react";
+import { fireEvent, render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import { Code } from "@/content/Code";
@@ -68,4 +68,26 @@ test("a copy that the browser blocks is reported", async () => {
   await user.click(screen.getByRole("button", { name: "Copy python code" }));
   const blocked = "Your browser blocked copying.";
   expect(await screen.findByRole("button", { name: blocked })).toBeTruthy();
+});
+
+test("lines can be wrapped and numbered, and saved to a file", () => {
+  Object.assign(URL, { createObjectURL: () => "blob:x", revokeObjectURL: () => {} });
+  const { container } = render(<Code code={"one\ntwo"} language="python" tools />);
+  const body = container.querySelector("pre");
+  expect(body?.classList.contains("code-wrap")).toBe(false);
+  const wrap = screen.getByRole("button", { name: "Wrap lines" });
+  fireEvent.click(wrap);
+  expect(wrap.getAttribute("aria-pressed")).toBe("true");
+  expect(body?.classList.contains("code-wrap")).toBe(true);
+  fireEvent.click(screen.getByRole("button", { name: "Line numbers" }));
+  expect(container.querySelectorAll(".code-line")).toHaveLength(2);
+  expect(container.querySelector("code")?.textContent?.trimEnd()).toBe("one\ntwo");
+  let saved = "";
+  vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(function (
+    this: HTMLAnchorElement,
+  ) {
+    saved = this.download;
+  });
+  fireEvent.click(screen.getByRole("button", { name: "Download code" }));
+  expect(saved).toBe("code.py");
 });

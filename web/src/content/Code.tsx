@@ -1,7 +1,8 @@
-import { memo } from "react";
+import { useState } from "react";
+import { type CodeLook, CodeTools } from "@/content/CodeTools";
 import { CopyButton } from "@/content/CopyButton";
 import "@/content/code.css";
-import type { Token } from "@/content/highlight";
+import { NumberedLines, Tokens } from "@/content/codeLines";
 import { ScrollBox } from "@/content/ScrollBox";
 import { useTokens } from "@/content/useTokens";
 import { strings } from "@/strings";
@@ -18,18 +19,26 @@ interface CodeProps {
   wrap?: boolean;
   /** Without a header: the copy button is in the corner. */
   bare?: boolean;
+  /** With buttons to wrap its lines, to number and to download them. */
+  tools?: boolean;
+  /** Numbered from the start. */
+  numbered?: boolean;
   /** The text to copy, if longer than the text shown. */
   copied?: () => string;
 }
 
 /** Code, highlighted as soon as the highlighter has loaded. */
-export function Code({ code, language, maxHeight, label, wrap, bare, copied }: CodeProps) {
+export function Code(props: CodeProps) {
+  const { code, language, maxHeight, label, wrap, bare, tools, numbered, copied } = props;
   const { tokens, rest } = useTokens(code, language);
+  const [chosen, setLook] = useState<CodeLook>();
+  const look = chosen ?? { wraps: Boolean(wrap), hasNumbers: Boolean(numbered) };
   const name = label ?? strings.content.codeIn(language);
   return (
     <div className={classes("code font-mono text-mono", bare && "code-bare")}>
       <div className="code-head">
-        {!bare && <span className="truncate">{language || strings.content.plainText}</span>}
+        {!bare && <span className="me-auto truncate">{language || strings.content.plainText}</span>}
+        {tools && <CodeTools {...look} code={code} language={language} onChange={setLook} />}
         <CopyButton
           text={copied ?? (() => code)}
           label={strings.content.copyOf(name)}
@@ -40,26 +49,19 @@ export function Code({ code, language, maxHeight, label, wrap, bare, copied }: C
         as="pre"
         label={name}
         maxHeight={maxHeight}
-        className={classes("code-body", wrap && "code-wrap")}
+        className={classes("code-body", look.wraps && "code-wrap")}
       >
-        <code>
-          {tokens && <Tokens tokens={tokens} />}
-          {rest}
-        </code>
+        {look.hasNumbers ? (
+          <code className="code-numbered">
+            <NumberedLines tokens={[...(tokens ?? []), { text: rest }]} />
+          </code>
+        ) : (
+          <code>
+            {tokens && <Tokens tokens={tokens} />}
+            {rest}
+          </code>
+        )}
       </ScrollBox>
     </div>
   );
 }
-
-const Tokens = memo(({ tokens }: { tokens: Token[] }) =>
-  tokens.map(({ text, colour }, index) =>
-    colour ? (
-      // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no id but their index
-      <span key={index} className={`code-${colour}`}>
-        {text}
-      </span>
-    ) : (
-      text
-    ),
-  ),
-);

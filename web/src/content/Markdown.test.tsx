@@ -21,7 +21,7 @@ test("the end of a very long text is shown on request", () => {
 test("headings begin below those of the page", () => {
   show("# One\n\n## Two\n\n### Three\n\n#### Four\n\n##### Five");
   const levels = screen.getAllByRole("heading").map((heading) => heading.tagName);
-  expect(levels).toEqual(["H3", "H4", "H5", "H6", "H6"]);
+  expect(levels).toEqual(["H2", "H3", "H4", "H5", "H6"]);
 });
 
 test("a table has a name and heads of columns, and keeps its columns on their side", () => {
@@ -30,6 +30,17 @@ test("a table has a name and heads of columns, and keeps its columns on their si
   const head = within(box).getByRole("columnheader", { name: "p95" });
   expect(head.getAttribute("scope")).toBe("col");
   expect(within(box).getByRole("cell", { name: "312" }).style.textAlign).toBe("right");
+});
+
+test("an empty corner of a table is no head", () => {
+  show("| | p95 |\n|---|--:|\n| gateway | 312 |");
+  expect(screen.getAllByRole("columnheader")).toHaveLength(1);
+});
+
+test("headings skip no level, whatever the first one is", () => {
+  show("### One\n\n##### Two\n\n### Three");
+  const levels = screen.getAllByRole("heading").map((heading) => heading.tagName);
+  expect(levels).toEqual(["H2", "H3", "H2"]);
 });
 
 test("tasks show whether they are done", () => {

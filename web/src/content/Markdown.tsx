@@ -5,9 +5,12 @@ import { Code } from "@/content/Code";
 import { readChart } from "@/content/chartData";
 import { type Source, withMarks } from "@/content/citations";
 import { elements, IdPrefix } from "@/content/elements";
+import { withFormulas } from "@/content/formulas";
+import { evenHeadings } from "@/content/headings";
 import { SourcesAround } from "@/content/Marks";
 import { growingPieces, pieces } from "@/content/pieces";
 import "@/content/markdown.css";
+import "@/content/rich.css";
 import { type Placeholder, segments } from "@/content/placeholders";
 import { htmlAsText, safeTree } from "@/content/safe";
 import { strings } from "@/strings";
@@ -95,24 +98,27 @@ const TO_HTML = {
 const ASK_BEFORE_LINKS = { enabled: false };
 
 /** Text in blocks; only changed blocks render again. */
-const Prose = memo(({ text, streaming }: { text: string; streaming: boolean }) => (
-  // An unknown class prefix disables streamdown's own styles.
-  <Streamdown
-    prefix="unused"
-    data-prose=""
-    isAnimating={streaming}
-    parseIncompleteMarkdown={false}
-    parseMarkdownIntoBlocksFn={streaming ? growingPieces : pieces}
-    controls={false}
-    linkSafety={ASK_BEFORE_LINKS}
-    components={elements}
-    remarkPlugins={REMARK}
-    rehypePlugins={REHYPE}
-    remarkRehypeOptions={TO_HTML}
-  >
-    {text}
-  </Streamdown>
-));
+const Prose = memo(({ text, streaming }: { text: string; streaming: boolean }) => {
+  const prepared = useMemo(() => evenHeadings(withFormulas(text, streaming)), [text, streaming]);
+  return (
+    // An unknown class prefix disables streamdown's own styles.
+    <Streamdown
+      prefix="unused"
+      data-prose=""
+      isAnimating={streaming}
+      parseIncompleteMarkdown={false}
+      parseMarkdownIntoBlocksFn={streaming ? growingPieces : pieces}
+      controls={false}
+      linkSafety={ASK_BEFORE_LINKS}
+      components={elements}
+      remarkPlugins={REMARK}
+      rehypePlugins={REHYPE}
+      remarkRehypeOptions={TO_HTML}
+    >
+      {prepared}
+    </Streamdown>
+  );
+});
 
 type PlacedChartProps = Placeholder & Pick<MarkdownProps, "lookUp">;
 

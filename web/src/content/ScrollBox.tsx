@@ -6,7 +6,7 @@ interface ScrollBoxProps {
   children: ReactNode;
   className: string;
   maxHeight?: number;
-  as?: "div" | "pre";
+  as?: "div" | "pre" | "span";
 }
 
 /**
@@ -20,14 +20,15 @@ export function ScrollBox({
   maxHeight,
   as: Tag = "div",
 }: ScrollBoxProps) {
-  const box = useRef<HTMLDivElement & HTMLPreElement>(null);
-  const scrolls = useScrolls(box);
+  const box = useRef<HTMLDivElement & HTMLPreElement & HTMLSpanElement>(null);
+  const { scrolls, more } = useScrolls(box);
   return (
     <Tag
       ref={box}
       role="group"
       aria-label={label}
       tabIndex={scrolls ? 0 : undefined}
+      data-more={more ? "" : undefined}
       className={className}
       style={{ maxHeight }}
     >
@@ -36,20 +37,36 @@ export function ScrollBox({
   );
 }
 
-function useScrolls(box: RefObject<HTMLElement | null>): boolean {
-  const [scrolls, setScrolls] = useState(false);
+interface Overflow {
+  scrolls: boolean;
+  /** Lines go on beyond the right edge: the styles show that. */
+  more: boolean;
+}
+
+const NONE: Overflow = { scrolls: false, more: false };
+
+function useScrolls(box: RefObject<HTMLElement | null>): Overflow {
+  const [overflow, setOverflow] = useState(NONE);
   useLayoutEffect(() => {
     const element = box.current;
     if (!element || typeof ResizeObserver === "undefined") return;
-    const measure = () =>
-      setScrolls(
-        element.scrollWidth > element.clientWidth + 1 ||
-          element.scrollHeight > element.clientHeight + 1,
+    const measure = () => {
+      const { scrollWidth, clientWidth, scrollHeight, clientHeight, scrollLeft } = element;
+      const isWide = scrollWidth > clientWidth + 1;
+      const scrolls = isWide || scrollHeight > clientHeight + 1;
+      const more = isWide && Math.abs(scrollLeft) + clientWidth < scrollWidth - 1;
+      setOverflow((old) =>
+        old.scrolls === scrolls && old.more === more ? old : { scrolls, more },
       );
+    };
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     if (element.firstElementChild) observer.observe(element.firstElementChild);
-    return () => observer.disconnect();
+    element.addEventListener("scroll", measure, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", measure);
+    };
   }, [box]);
-  return scrolls;
+  return overflow;
 }

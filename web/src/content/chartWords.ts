@@ -1,14 +1,15 @@
 /** Formats the numbers and times of charts in the reader's locale. */
 import type { ChartData } from "@/content/chartData";
+import { locale } from "@/language";
 import { strings } from "@/strings";
 
-const number = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 6 });
-const short = new Intl.NumberFormat(undefined, {
+const number = new Intl.NumberFormat(locale, { maximumSignificantDigits: 6 });
+const short = new Intl.NumberFormat(locale, {
   notation: "compact",
   maximumSignificantDigits: 4,
 });
 const time = (options: Intl.DateTimeFormatOptions) => {
-  const format = new Intl.DateTimeFormat(undefined, { hourCycle: "h23", ...options });
+  const format = new Intl.DateTimeFormat(locale, { hourCycle: "h23", ...options });
   return (seconds: number) => format.format(seconds * 1000);
 };
 const DAY = { day: "numeric", month: "short" } as const;

@@ -1,3 +1,4 @@
+import { formulaRanges, PRIVATE } from "@/content/formulas";
 import { placeholderRanges } from "@/content/placeholders";
 import { codeRanges, type Range, rangeAt } from "@/content/ranges";
 
@@ -23,7 +24,7 @@ const END = "\u2046";
 export const MARK = new RegExp(`${BEGIN}(\\d{1,6})${END}`, "g");
 
 /** The text without mark characters, at the same length. */
-const withoutMarks = (text: string): string => text.replaceAll(SECRET, "\ufffd");
+const withoutMarks = (text: string): string => text.replace(PRIVATE, "\ufffd");
 
 /**
  * Tokens that must not be split: links, URLs, escapes, tags, runs of emphasis, surrogate pairs.
@@ -121,5 +122,5 @@ function wholeRanges(text: string): Range[] {
     const range = { start: match.index, end: match.index + match[0].length, kind } as const;
     return inside(range.start) ? [] : [range];
   });
-  return [...code, ...placeholderRanges(text, code), ...others];
+  return [...code, ...formulaRanges(text, code), ...placeholderRanges(text, code), ...others];
 }

@@ -1,7 +1,9 @@
 import { Square, SquareCheck } from "lucide-react";
 import { type ComponentProps, createContext, type ReactNode, useContext } from "react";
-import type { ExtraProps, StreamdownProps } from "streamdown";
+import { type ExtraProps, type StreamdownProps, useIsCodeFenceIncomplete } from "streamdown";
 import { Code } from "@/content/Code";
+import { Diagram } from "@/content/diagrams/Diagram";
+import { Formula, FormulaBlock, PendingFormula } from "@/content/Formula";
 import { SourceMark, show } from "@/content/Marks";
 import { ScrollBox } from "@/content/ScrollBox";
 import { strings } from "@/strings";
@@ -59,12 +61,20 @@ function Picture({ node: _, alt = "", ...rest }: Props<"img">) {
   return <img {...rest} alt={alt} loading="lazy" decoding="async" />;
 }
 
-const CodeBlock = ({ className, children }: Props<"code">) => (
-  <Code
-    code={words(children).replace(/\n$/, "")}
-    language={/language-(\S+)/.exec(className ?? "")?.[1]}
-  />
-);
+/** Languages that are drawn. */
+const DRAWN = new Map<string | undefined, typeof Diagram | typeof FormulaBlock>([
+  ["mermaid", Diagram],
+  ["math", FormulaBlock],
+]);
+
+function CodeBlock({ className, children }: Props<"code">) {
+  const isUnfinished = useIsCodeFenceIncomplete();
+  const code = words(children).replace(/\n$/, "");
+  const language = /language-(\S+)/.exec(className ?? "")?.[1];
+  const Drawn = DRAWN.get(language?.toLowerCase());
+  if (Drawn) return <Drawn code={code} isUnfinished={isUnfinished} />;
+  return <Code code={code} language={language} tools />;
+}
 
 const InlineCode = ({ children }: Props<"code">) => (
   <code className="code-word font-mono">{children}</code>
@@ -73,6 +83,12 @@ const InlineCode = ({ children }: Props<"code">) => (
 const Mark = (props: { "data-source"?: string }) => (
   <SourceMark number={Number(props["data-source"])} />
 );
+
+function Maths(props: { "data-kind"?: string; "data-source"?: string }) {
+  const kind = props["data-kind"];
+  if (kind === "pending") return <PendingFormula />;
+  return <Formula source={props["data-source"] ?? ""} isDisplay={kind === "display"} />;
+}
 
 /**
  * Components for all elements. All of streamdown's own components are replaced: its styles, controls
@@ -93,6 +109,7 @@ export const elements = {
   input: Task,
   li: Item,
   mark: Mark,
+  math: Maths,
   table: Table,
 } as StreamdownProps["components"];
 

@@ -24,3 +24,24 @@ const CANONICAL = new Map(
 /** The highlighter's name of this language, if it is known. */
 export const languageOf = (word: string | undefined): string | undefined =>
   word ? CANONICAL.get(word.toLowerCase()) : undefined;
+
+const EXTENSIONS: Record<string, string> = {
+  bash: "sh",
+  css: "css",
+  diff: "diff",
+  go: "go",
+  javascript: "js",
+  json: "json",
+  markdown: "md",
+  python: "py",
+  rust: "rs",
+  sql: "sql",
+  typescript: "ts",
+  yaml: "yaml",
+};
+
+/** The extension of a file in this language. */
+export function extensionOf(word: string | undefined): string {
+  const known = EXTENSIONS[languageOf(word) ?? ""];
+  return known ?? (/^[a-z\d]{1,8}$/i.test(word ?? "") ? (word as string).toLowerCase() : "txt");
+}

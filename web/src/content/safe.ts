@@ -4,6 +4,7 @@
  */
 import type { ExtraProps } from "streamdown";
 import { MARK } from "@/content/citations";
+import { FORMULA, kindOf, shown, withSources } from "@/content/formulas";
 import { imageSource, linkTarget } from "@/content/urls";
 
 type Element = NonNullable<ExtraProps["node"]>;
@@ -14,6 +15,7 @@ const FLOW = ["dir"];
 const ELEMENTS: Record<string, readonly string[]> = {
   a: ["href", "title", "dataJump", "id", "ariaLabel"],
   img: ["src", "alt", "title"],
+  h2: FLOW,
   h3: FLOW,
   h4: FLOW,
   h5: FLOW,
@@ -35,9 +37,9 @@ const ELEMENTS: Record<string, readonly string[]> = {
   ),
 };
 const CLASSES = /^(?:task-list-item|contains-task-list|language-[\w+#.-]{1,40})$/;
-/** Headings in an answer start below the page's h1 and the messages' headings. */
-const LOWERED: Record<string, string> = { h1: "h3", h2: "h4", h3: "h5", h4: "h6", h5: "h6" };
-const DIRECTED = new Set(["p", "h3", "h4", "h5", "h6", "li", "td", "th"]);
+/** Headings in an answer start below the page's h1. */
+const LOWERED: Record<string, string> = { h1: "h2", h2: "h3", h3: "h4", h4: "h5", h5: "h6" };
+const DIRECTED = new Set(["p", "h2", "h3", "h4", "h5", "h6", "li", "td", "th"]);
 
 /** Rehype plugin: reduces the tree to the allowed elements. */
 export function safeTree() {
@@ -57,11 +59,15 @@ function safe(node: Node, around: Around): Element["children"] {
   if (node.type !== "element") return [];
   if (node.tagName === "img") return picture(node, around);
   if (node.tagName === "a") return link(node, around);
-  const tagName = LOWERED[node.tagName] ?? node.tagName;
+  const tagName = isCorner(node) ? "td" : (LOWERED[node.tagName] ?? node.tagName);
   const children = inside(node, tagName === "pre" || tagName === "code" ? { code: true } : around);
   if (!Object.hasOwn(ELEMENTS, tagName)) return children;
   return [{ ...node, tagName, properties: attributes(tagName, node.properties), children }];
 }
+
+/** The empty head of a column, mostly the first: it names nothing. */
+const isCorner = ({ tagName, children }: Element) =>
+  tagName === "th" && children.every((child) => child.type === "text" && !child.value.trim());
 
 const inside = (node: Element, around: Around) =>
   node.children.flatMap((child) => safe(child, around));
@@ -69,7 +75,8 @@ const inside = (node: Element, around: Around) =>
 function attributes(tagName: string, given: Properties): Properties {
   const kept: Properties = {};
   for (const name of ELEMENTS[tagName] ?? []) {
-    if (given[name] !== undefined) kept[name] = given[name];
+    const value = given[name];
+    if (value !== undefined) kept[name] = typeof value === "string" ? withSources(value) : value;
   }
   if (kept.className)
     kept.className = [kept.className].flat().filter((c) => CLASSES.test(String(c)));
@@ -82,7 +89,7 @@ function attributes(tagName: string, given: Properties): Properties {
 function link(node: Element, around: Around): Element["children"] {
   const { href, dataFootnoteRef, dataFootnoteBackref, ...rest } = node.properties;
   const children = inside(node, { ...around, link: true });
-  const address = String(href ?? "");
+  const address = withSources(decoded(href));
   const isNote = dataFootnoteRef !== undefined || dataFootnoteBackref !== undefined;
   const where = isNote ? { dataJump: address.slice(1) } : { href: linkTarget(address) };
   if (around.link || !(where.dataJump || where.href)) return children;
@@ -91,9 +98,9 @@ function link(node: Element, around: Around): Element["children"] {
 
 /** An image on another host becomes a link: nothing is requested from other hosts without a click. */
 function picture(node: Element, around: Around): Element["children"] {
-  const address = String(node.properties.src ?? "");
+  const address = withSources(decoded(node.properties.src));
   const src = imageSource(address);
-  const label = { type: "text", value: String(node.properties.alt ?? "") } as const;
+  const label = { type: "text", value: withSources(String(node.properties.alt ?? "")) } as const;
   if (src)
     return [{ ...node, properties: { ...attributes("img", node.properties), src }, children: [] }];
   const href = linkTarget(address);
@@ -102,24 +109,51 @@ function picture(node: Element, around: Around): Element["children"] {
   return [{ type: "element", tagName: "a", properties: { href }, children }];
 }
 
-/** Text with its marks turned into elements. */
+const WORDS = new RegExp(`${MARK.source}|${FORMULA.source}`, "g");
+
+/** Text with its marks and formulas turned into elements. */
 function marked(value: string): Element["children"] {
   const nodes: Element["children"] = [];
   let from = 0;
-  for (const match of value.matchAll(MARK)) {
+  for (const match of value.matchAll(WORDS)) {
     if (match.index > from) nodes.push({ type: "text", value: value.slice(from, match.index) });
-    const properties = { dataSource: match[1] };
-    nodes.push({ type: "element", tagName: "mark", properties, children: [] });
+    nodes.push(match[1] === undefined ? formula(match[2], match[3]) : mark(match[1]));
     from = match.index + match[0].length;
   }
   if (from < value.length) nodes.push({ type: "text", value: value.slice(from) });
   return nodes;
 }
 
+const mark = (dataSource: string): Element => ({
+  type: "element",
+  tagName: "mark",
+  properties: { dataSource },
+  children: [],
+});
+
+const formula = (opened: string | undefined, hidden = ""): Element => ({
+  type: "element",
+  tagName: "math",
+  properties: { dataKind: kindOf(opened), dataSource: shown(hidden) },
+  children: [],
+});
+
 const unmarked = <T extends { value: string }>(node: T): T => ({
   ...node,
-  value: node.value.replace(MARK, ""),
+  value: withSources(node.value.replace(MARK, "")),
 });
+
+/** An address, in which Markdown has encoded private characters. */
+function decoded(address: unknown): string {
+  const text = String(address ?? "");
+  return text.replace(/(?:%EE%B[89A][%A-F\d]{3})+/g, (found) => {
+    try {
+      return decodeURIComponent(found);
+    } catch {
+      return found;
+    }
+  });
+}
 
 interface Mdast {
   type: string;

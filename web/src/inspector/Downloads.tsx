@@ -1,6 +1,7 @@
 import { Download } from "lucide-react";
 import { useState } from "react";
 import { saveEvents, saveRaw } from "@/inspector/download";
+import type { RunSource } from "@/inspector/source";
 import type { InspectedRun } from "@/inspector/useRun";
 import { strings } from "@/strings";
 import { IconButton } from "@/ui/Button";
@@ -9,11 +10,11 @@ import { Menu, MenuItem } from "@/ui/Menu";
 const words = strings.inspector;
 
 /** Downloads of a run: its log, or the raw agent output. */
-export function Downloads({ runId, run }: { runId: string; run: InspectedRun }) {
+export function Downloads({ source, run }: { source: RunSource; run: InspectedRun }) {
   const [failed, setFailed] = useState(false);
   const onEvents = () => {
     setFailed(false);
-    saveEvents(runId).catch(() => setFailed(true));
+    saveEvents(source).catch(() => setFailed(true));
   };
   const trigger = (
     <IconButton label={words.download} className="size-8! max-md:size-11!">
@@ -28,9 +29,11 @@ export function Downloads({ runId, run }: { runId: string; run: InspectedRun }) 
         </p>
       )}
       <Menu trigger={trigger}>
-        <MenuItem onSelect={onEvents}>{words.downloadEvents}</MenuItem>
+        {source.events && <MenuItem onSelect={onEvents}>{words.downloadEvents}</MenuItem>}
         {run.entries.some(({ lines }) => lines.length > 0) && (
-          <MenuItem onSelect={() => saveRaw(runId, run.entries)}>{words.downloadLines}</MenuItem>
+          <MenuItem onSelect={() => saveRaw(source.id, run.entries)}>
+            {words.downloadLines}
+          </MenuItem>
         )}
       </Menu>
     </>

@@ -6,11 +6,9 @@ import { fold, type Item, pinnedRows, rowsOf } from "@/inspector/folding";
 import { type Chosen, nameOfFormat, readFormat } from "@/inspector/formats";
 import { Grid, holds, type RowData } from "@/inspector/Grid";
 import { Pinned } from "@/inspector/Pinned";
-import { Preview, Slider } from "@/inspector/Replay";
 import { Filtering, FormatMenu, PauseButton } from "@/inspector/Toolbar";
 import { timesOf } from "@/inspector/times";
 import type { EventsView } from "@/inspector/useEventsView";
-import { useParts } from "@/inspector/useParts";
 import type { InspectedRun } from "@/inspector/useRun";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
@@ -24,13 +22,14 @@ interface EventsProps {
   formats: readonly Format[];
   chosen: Chosen;
   onChoose: (chosen: Chosen) => void;
+  /** The entry to go to; a new object for each time. */
+  target: { seq: number } | undefined;
 }
 
 /** All events of the run, each with its raw line and its frames. */
-export function Events({ runId, run, view, formats, chosen, onChoose }: EventsProps) {
+export function Events({ runId, run, view, formats, chosen, onChoose, target }: EventsProps) {
   const { entries, held, toggle, filter, setFilter, open, toggleOpen } = view;
-  const { pinned, togglePin, at, setAt } = view;
-  useParts(runId);
+  const { pinned, togglePin, at } = view;
 
   const groups = useMemo(() => fold(entries), [entries]);
   const origins = useMemo(() => originsOf(entries), [entries]);
@@ -75,6 +74,7 @@ export function Events({ runId, run, view, formats, chosen, onChoose }: EventsPr
           rowProps={rowProps}
           live={live && held === undefined && at === undefined}
           at={at}
+          target={target}
           format={nameOfFormat(readFormat(run.format))}
         />
       ) : (
@@ -101,8 +101,6 @@ export function Events({ runId, run, view, formats, chosen, onChoose }: EventsPr
           </>
         )}
       </p>
-      <Preview at={at} />
-      <Slider entries={entries} at={at} onMove={setAt} />
     </>
   );
 }

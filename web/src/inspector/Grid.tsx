@@ -9,13 +9,13 @@ import {
   useRef,
   useState,
 } from "react";
+import { revealCard, useCardClicks } from "@/inspector/cards";
 import type { Item } from "@/inspector/folding";
 import { Heads } from "@/inspector/Heads";
 import { madeBy } from "@/inspector/made";
 import { Row, type RowProps } from "@/inspector/Row";
 import { ROWS, TREEGRID } from "@/inspector/roles";
 import { type Box, useEnd } from "@/inspector/useEnd";
-import { MADE, RUN, read } from "@/state/links";
 import { strings } from "@/strings";
 import { IconButton } from "@/ui/Button";
 
@@ -28,7 +28,7 @@ const HIGH = 89;
 const THREE_COLUMNS = 672;
 const PAGE = 10;
 
-export type RowData = Omit<RowProps, "item" | "place" | "tabIndex" | "onFocus">;
+export type RowData = Omit<RowProps, "item" | "place" | "tabIndex" | "onFocus" | "onReveal">;
 
 interface GridProps {
   runId: string;
@@ -39,6 +39,8 @@ interface GridProps {
   live: boolean;
   /** The entry at which the replay stands. */
   at?: number;
+  /** The entry to go to. */
+  target?: { seq: number };
   /** The name of the frames' format. */
   format: string;
 }
@@ -47,7 +49,7 @@ interface GridProps {
  * The rows, virtualized. One of them is a tab stop, the others are reached with the arrow keys. Not a
  * live region: screen readers would read every token.
  */
-export function Grid({ runId, rows, rowProps, live, at, format }: GridProps) {
+export function Grid({ runId, rows, rowProps, live, at, target, format }: GridProps) {
   const box = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState("");
   const wanted = useRef<string>(undefined);
@@ -83,6 +85,10 @@ export function Grid({ runId, rows, rowProps, live, at, format }: GridProps) {
     setActive(to.key);
     reveal(rows.indexOf(to));
   };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: goes there once
+  useEffect(() => {
+    if (target) go(rows.findLastIndex((item) => holds(item, target.seq)));
+  }, [target]);
   // Focus the row once it is rendered: it may have been scrolled out of view.
   useEffect(() => {
     if (wanted.current === undefined) return;
@@ -125,7 +131,7 @@ export function Grid({ runId, rows, rowProps, live, at, format }: GridProps) {
                 role="presentation"
                 ref={virtual.measureElement}
                 data-index={index}
-                className="absolute top-0 left-0 w-full"
+                className="absolute top-0 start-0 w-full"
                 style={{ transform: `translateY(${start}px)` }}
               >
                 <Row
@@ -134,6 +140,7 @@ export function Grid({ runId, rows, rowProps, live, at, format }: GridProps) {
                   place={index + 2}
                   tabIndex={index === activeIndex ? 0 : -1}
                   onFocus={() => setActive(item.key)}
+                  onReveal={() => revealCard(runId, madeBy(runId, item.group.entries[0]))}
                 />
               </div>
             );
@@ -144,7 +151,7 @@ export function Grid({ runId, rows, rowProps, live, at, format }: GridProps) {
         <IconButton
           label={words.toEnd}
           onClick={toEnd}
-          className="absolute right-3 bottom-2 rounded-full! border bg-ground! shadow-md"
+          className="absolute end-3 bottom-2 rounded-full! border bg-ground! shadow-md"
         >
           <ArrowDown aria-hidden />
         </IconButton>
@@ -204,18 +211,14 @@ export const holds = ({ entry, group: { entries } }: Item, seq: number): boolean
 
 /** A click on a block of the message scrolls to the first row that made it. */
 function useClicked(runId: string, rows: readonly Item[], reveal: (index: number) => void): void {
-  useEffect(() => {
-    const onClick = ({ target }: MouseEvent) => {
-      const block = target instanceof Element ? target.closest(`[${MADE}]`) : null;
-      if (block?.getAttribute(RUN) !== runId) return;
-      const ids = read(block.getAttribute(MADE) ?? "[]");
+  const onIds = useCallback(
+    (ids: readonly string[]) =>
       reveal(
         rows.findIndex(({ group }) =>
           madeBy(runId, group.entries[0]).some((id) => ids.includes(id)),
         ),
-      );
-    };
-    document.addEventListener("click", onClick);
-    return () => document.removeEventListener("click", onClick);
-  }, [runId, rows, reveal]);
+      ),
+    [runId, rows, reveal],
+  );
+  useCardClicks(runId, onIds);
 }

@@ -18,7 +18,7 @@ export const Heads = ({ format }: { format: string }) => (
   <div
     {...{ ...ROW, "aria-rowindex": 1 }}
     className={classes(
-      "shrink-0 overflow-hidden border-b border-l-3 border-l-transparent bg-ground-2 py-1.5 pr-1 pl-2 text-label [scrollbar-gutter:stable]",
+      "shrink-0 overflow-hidden border-b border-s-3 border-s-transparent bg-ground-2 py-1.5 pe-1 ps-2 text-label [scrollbar-gutter:stable]",
       "@max-2xl:flex @max-2xl:flex-wrap @max-2xl:gap-x-4",
       COLUMNS,
     )}

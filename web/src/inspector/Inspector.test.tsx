@@ -2,6 +2,7 @@ import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it } from "vitest";
 import Inspector from "@/inspector/Inspector";
+import { inspectorView } from "@/state/panel";
 import { asInBrowser } from "@/testing/browser";
 import { json, later, Network, refusal, Stream } from "@/testing/server";
 
@@ -9,12 +10,15 @@ const RUN = "GET api/runs/run_1/inspect";
 
 function network(): Network {
   asInBrowser();
-  return new Network().on("GET api/formats", () =>
-    json({ formats: [{ name: "ai-sdk", profiles: ["v6", "page"] }] }),
-  );
+  return new Network()
+    .on("GET api/formats", () => json({ formats: [{ name: "ai-sdk", profiles: ["v6", "page"] }] }))
+    .on("GET api/runs/run_1/models", () => json({ recording: false, calls: [], more: false }));
 }
 const CHOICE = "mobox:inspector-format";
-afterEach(() => localStorage.clear());
+afterEach(() => {
+  localStorage.clear();
+  sessionStorage.clear();
+});
 const show = () => render(<Inspector runId="run_1" />);
 
 it("shows that it is loading", async () => {
@@ -80,8 +84,20 @@ function logOf(...events: { type: string; unread?: boolean }[]): Response {
   return new Stream().sendFrames(...documents).cut();
 }
 
+it("shows the timeline first", async () => {
+  network().on(RUN, ({ query }) =>
+    query.has("after")
+      ? new Response(null, { status: 204 })
+      : logOf({ type: "start" }, { type: "tool_use_start" }, { type: "done" }),
+  );
+  show();
+  expect(await screen.findByRole("tree", { name: "Steps" })).toBeDefined();
+  expect(screen.getByText(/1 tool call/)).toBeDefined();
+});
+
 it("shows the number of unrecognized lines, and the lines on click", async () => {
   const raw = { type: "raw", raw: { a: 1 }, unread: true };
+  inspectorView.set("events");
   network().on(RUN, ({ query }) =>
     query.has("after")
       ? new Response(null, { status: 204 })
@@ -94,6 +110,7 @@ it("shows the number of unrecognized lines, and the lines on click", async () =>
 });
 
 it("shows no number of unrecognized lines where there are none", async () => {
+  inspectorView.set("events");
   network().on(RUN, ({ query }) =>
     query.has("after")
       ? new Response(null, { status: 204 })

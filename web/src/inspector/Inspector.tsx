@@ -1,64 +1,101 @@
-import { CircleAlert, Columns3, LoaderCircle } from "lucide-react";
 import { Tabs } from "radix-ui";
-import { type ReactNode, useState } from "react";
-import { Downloads } from "@/inspector/Downloads";
+import { useCallback, useMemo, useRef, useState } from "react";
 import { Events } from "@/inspector/Events";
 import { isOver } from "@/inspector/entries";
+import { Failed, Loading, Misread } from "@/inspector/Failures";
 import { formatParameter, nameOfFormat, useFormats } from "@/inspector/formats";
+import { InspectorHead } from "@/inspector/InspectorHead";
+import { ModelCalls } from "@/inspector/ModelCalls";
 import { Stderr, Stdout } from "@/inspector/Output";
+import { Player } from "@/inspector/play/Player";
+import { usePlay } from "@/inspector/play/usePlay";
+import { usePlayKeys } from "@/inspector/play/usePlayKeys";
+import { Preview } from "@/inspector/Replay";
+import { type RunSource, storedRun } from "@/inspector/source";
 import { FormatMenu } from "@/inspector/Toolbar";
+import { Timeline } from "@/inspector/timeline/Timeline";
+import { useTimeline } from "@/inspector/timeline/useTimeline";
 import { useEventsView } from "@/inspector/useEventsView";
-import { type InspectedRun, useRun } from "@/inspector/useRun";
-import { ErrorBlock } from "@/parts/ErrorBlock";
-import { panelWidth } from "@/state/panel";
-import { strings } from "@/strings";
-import { Button, IconButton } from "@/ui/Button";
-import { classes } from "@/ui/classes";
-import { Empty } from "@/ui/Empty";
-import { useMedia } from "@/ui/useMedia";
+import { useModelCalls } from "@/inspector/useModelCalls";
+import { useParts } from "@/inspector/useParts";
+import { useRun } from "@/inspector/useRun";
+import { type InspectorView, inspectorView, VIEWS } from "@/state/panel";
+import { ROOMY, useMedia } from "@/ui/useMedia";
 
-const words = strings.inspector;
-
-const VIEWS = ["events", "stdout", "stderr"] as const;
-/** The panel width for three columns, and the page width that allows it, in pixels. */
-const THREE_COLUMNS = 800;
-const WIDEST = "(min-width: 82rem)";
-
-type View = (typeof VIEWS)[number];
-
-/** Raw lines, events and frames of a run. Loads nothing while it is hidden. */
+/** The inspector of a stored run. Loads nothing while it is hidden. */
 export default function Inspector({ runId }: { runId: string }) {
-  const [view, setView] = useState<View>("events");
-  const { formats, chosen, choose } = useFormats();
-  const run = useRun(runId, formatParameter(chosen));
-  const events = useEventsView(runId, run);
+  const source = useMemo(() => storedRun(runId), [runId]);
+  return <RunInspector source={source} />;
+}
+
+/** What a view needs of its source. */
+const NEEDS: Partial<Record<InspectorView, keyof RunSource>> = {
+  stderr: "stderr",
+  models: "modelCalls",
+};
+const NO_CALLS: never[] = [];
+
+interface RunInspectorProps {
+  /** One component, one source: give it a key. */
+  source: RunSource;
+  /** No chat beside it shows the replay: the inspector does. */
+  alone?: boolean;
+}
+
+/** Timeline, events with lines and frames, output and model calls of a run, from any source. */
+export function RunInspector({ source, alone = false }: RunInspectorProps) {
+  const { id } = source;
+  const [wanted, setView] = inspectorView.use();
+  const views = VIEWS.filter((each) => !NEEDS[each] || source[NEEDS[each]]);
+  const view = views.includes(wanted) ? wanted : "timeline";
+  const { formats, chosen, choose } = useFormats(source);
+  const run = useRun(source, formatParameter(chosen));
+  const events = useEventsView(id, run);
   const over = isOver(run.entries);
+  const playing = usePlay(events.entries, events.at, events.setAt);
+  const showsCalls = view === "models" || view === "timeline";
+  const calls = useModelCalls(source, showsCalls, over);
+  const timeline = useTimeline(
+    run.entries,
+    view === "timeline" && !over && run.phase !== "failed",
+    typeof calls === "object" ? calls.calls : NO_CALLS,
+  );
+  const [selected, select] = useState<string>();
+  const [target, setTarget] = useState<{ seq: number }>();
+  const [openCall, setOpenCall] = useState<number>();
+  const box = useRef<HTMLDivElement>(null);
+  const hasChat = useMedia(ROOMY) && !alone;
   const hasSome = run.entries.length > 0;
   // Loading another format may fail: the entries read before and the format menu stay.
   const isBroken = run.phase === "gone" || (run.phase === "failed" && !hasSome);
   const isHere = !isBroken && hasSome;
+  useParts(id);
+  const { at, setAt, entries } = events;
+  const step = useCallback(
+    (by: number) => {
+      const to = (at ?? entries.length) + by;
+      setAt(to >= entries.length ? undefined : Math.max(1, to));
+    },
+    [at, setAt, entries.length],
+  );
+  usePlayKeys({ box, active: at !== undefined, onToggle: playing.toggle, onStep: step });
+  const showEvents = (seq: number) => {
+    events.showAll();
+    setTarget({ seq });
+    setView("events");
+  };
+  const showCall = (n: number) => {
+    setOpenCall(n);
+    setView("models");
+  };
   return (
     <Tabs.Root
+      ref={box}
       value={view}
-      onValueChange={(next) => setView(next as View)}
+      onValueChange={(next) => setView(next as InspectorView)}
       className="@container flex min-h-0 flex-1 flex-col"
     >
-      <div className="flex shrink-0 items-center gap-1 border-b py-1.5 pr-2 pl-3">
-        <Tabs.List aria-label={words.view} className="flex gap-0.5 rounded-lg bg-ground-3 p-0.5">
-          {VIEWS.map((each) => (
-            <Tabs.Trigger
-              key={each}
-              value={each}
-              className="min-h-7 rounded-small px-2.5 text-mono font-medium text-ink-2 hover:text-ink data-[state=active]:bg-ground data-[state=active]:text-ink data-[state=active]:shadow-sm max-md:min-h-10"
-            >
-              {words.views[each]}
-            </Tabs.Trigger>
-          ))}
-        </Tabs.List>
-        <State run={run} />
-        <Wider />
-        {isHere && <Downloads runId={runId} run={run} />}
-      </div>
+      <InspectorHead views={views} source={source} run={run} hasDownloads={isHere} />
       <Tabs.Content
         value={view}
         tabIndex={-1}
@@ -69,90 +106,50 @@ export default function Inspector({ runId }: { runId: string }) {
             <FormatMenu formats={formats ?? []} chosen={chosen} onChoose={choose} />
           </Failed>
         )}
-        {isHere && run.phase === "failed" && (
-          <div className="p-3">
-            <ErrorBlock
-              network
-              text={`${words.notRead(nameOfFormat(chosen))} ${run.problem ?? ""}`}
-              onRetry={run.retry}
-            />
-          </div>
-        )}
+        {isHere && run.phase === "failed" && <Misread run={run} format={nameOfFormat(chosen)} />}
         {!isBroken && !isHere && <Loading />}
+        {isHere && view === "timeline" && (
+          <Timeline
+            runId={id}
+            entries={run.entries}
+            timeline={timeline}
+            at={at}
+            selected={selected}
+            onSelect={select}
+            onEvents={showEvents}
+            onPlay={playing.playFrom}
+            onCall={showCall}
+          />
+        )}
         {isHere && view === "events" && (
           <Events
-            runId={runId}
+            runId={id}
             run={run}
             view={events}
             formats={formats ?? []}
             chosen={chosen}
             onChoose={choose}
+            target={target}
           />
         )}
         {isHere && view === "stdout" && <Stdout entries={run.entries} over={over} />}
-        {isHere && view === "stderr" && <Stderr runId={runId} over={over} />}
+        {isHere && view === "stderr" && <Stderr source={source} over={over} />}
+        {isHere && view === "models" && (
+          <ModelCalls source={source} loaded={calls} open={openCall} onOpen={setOpenCall} />
+        )}
+        {isHere && (view === "timeline" || view === "events") && (
+          <>
+            {!hasChat && <Preview at={at} />}
+            <Player
+              entries={entries}
+              at={at}
+              onMove={setAt}
+              playing={playing}
+              hasPresent={hasChat}
+            />
+          </>
+        )}
       </Tabs.Content>
     </Tabs.Root>
   );
 }
-
-const DOTS: Record<InspectedRun["phase"], string> = {
-  loading: "bg-ink-2",
-  live: "bg-ok animate-shimmer",
-  waiting: "bg-running",
-  over: "bg-ink-2",
-  lost: "bg-running animate-shimmer",
-  gone: "bg-bad",
-  failed: "bg-bad",
-};
-
-/** The state of the run. Not a live region: the chat announces the end. */
-const State = ({ run: { phase } }: { run: InspectedRun }) => (
-  <span className="mx-auto mr-1 flex items-center gap-1.5 text-mono text-ink-2">
-    <span aria-hidden className={classes("size-2 rounded-full", DOTS[phase])} />
-    {words.states[phase]}
-  </span>
-);
-
-/** Widens the panel for three columns, if the page has room. */
-function Wider() {
-  const hasRoom = useMedia(WIDEST);
-  if (!hasRoom) return null;
-  return (
-    <IconButton
-      label={words.wider}
-      onClick={() => panelWidth.set(THREE_COLUMNS)}
-      className="size-8! @2xl:hidden"
-    >
-      <Columns3 aria-hidden />
-    </IconButton>
-  );
-}
-
-const Loading = () => (
-  <p className="flex items-center justify-center gap-2 px-6 py-10 text-block text-ink-2">
-    <LoaderCircle aria-hidden className="size-4 animate-spin" />
-    {words.loading}
-  </p>
-);
-
-interface FailedProps {
-  run: InspectedRun;
-  /** Other formats. */
-  children: ReactNode;
-}
-
-const Failed = ({ run: { phase, problem, retry }, children }: FailedProps) => (
-  <Empty
-    icon={<CircleAlert aria-hidden />}
-    title={words.failed}
-    line={phase === "gone" ? words.gone : (problem ?? "")}
-  >
-    {phase === "failed" && (
-      <div className="flex flex-wrap justify-center gap-2">
-        <Button onClick={retry}>{strings.retry}</Button>
-        {children}
-      </div>
-    )}
-  </Empty>
-);

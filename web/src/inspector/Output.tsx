@@ -1,10 +1,14 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useEffect, useRef, useState } from "react";
-import { type AttemptStderr, getStderr, Refused } from "@/api";
+import { ChevronRight } from "lucide-react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type AttemptStderr, Refused } from "@/api";
 import { visible } from "@/content/Json";
-import type { Entry, Line } from "@/inspector/entries";
+import type { Entry } from "@/inspector/entries";
+import type { RunSource } from "@/inspector/source";
+import { type StdoutRow, stdoutRows } from "@/inspector/stdoutRows";
 import { useEnd } from "@/inspector/useEnd";
 import { strings } from "@/strings";
+import { classes } from "@/ui/classes";
 
 const words = strings.inspector;
 
@@ -21,11 +25,17 @@ const Nothing = ({ children }: { children: string }) => (
 
 /** Raw stdout, line by line. */
 export function Stdout({ entries, over }: { entries: readonly Entry[]; over: boolean }) {
-  const lines = entries.flatMap((entry) => entry.lines);
+  const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  const rows = useMemo(() => stdoutRows(entries, open), [entries, open]);
+  const toggle = (n: number) => {
+    const after = new Set(open);
+    if (!after.delete(n)) after.add(n);
+    setOpen(after);
+  };
   return (
     <Explained line={words.stdoutLine}>
-      {lines.length > 0 ? (
-        <Lines lines={lines} live={!over} />
+      {rows.length > 0 ? (
+        <Lines rows={rows} live={!over} onToggle={toggle} />
       ) : (
         <Nothing>{over ? words.noStdout : words.noStdoutYet}</Nothing>
       )}
@@ -33,17 +43,23 @@ export function Stdout({ entries, over }: { entries: readonly Entry[]; over: boo
   );
 }
 
+interface LinesProps {
+  rows: readonly StdoutRow[];
+  live: boolean;
+  onToggle: (n: number) => void;
+}
+
 /** Virtualized: there may be many thousands of lines. */
-function Lines({ lines, live }: { lines: Line[]; live: boolean }) {
+function Lines({ rows, live, onToggle }: LinesProps) {
   const box = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
-    count: lines.length,
+    count: rows.length,
     getScrollElement: () => box.current,
     estimateSize: () => 26,
     overscan: 8,
     useFlushSync: false,
   });
-  useEnd(box, lines.length, live, () => virtual.scrollToIndex(lines.length - 1, { align: "end" }));
+  useEnd(box, rows.length, live, () => virtual.scrollToIndex(rows.length - 1, { align: "end" }));
   return (
     <section
       ref={box}
@@ -54,20 +70,24 @@ function Lines({ lines, live }: { lines: Line[]; live: boolean }) {
     >
       <div className="relative w-full" style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map(({ index, start }) => {
-          const line = lines[index];
+          const row = rows[index];
           return (
-            line && (
+            row && (
               <div
-                key={line.n}
+                key={row.key}
                 ref={virtual.measureElement}
                 data-index={index}
-                className="absolute top-0 left-0 flex w-full gap-3 border-b px-3 py-1 font-mono text-mono leading-5"
+                className="absolute top-0 start-0 flex w-full gap-3 border-b px-3 py-1 font-mono text-mono leading-5"
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <span className="w-9 shrink-0 text-right text-ink-2 select-none tabular-nums">
-                  {line.n}
+                <span className="w-9 shrink-0 text-end text-ink-2 select-none tabular-nums">
+                  {row.line.n}
                 </span>
-                <Text text={line.line} />
+                {row.folded > 1 ? (
+                  <Folded row={row} onToggle={() => onToggle(row.line.n)} />
+                ) : (
+                  <Text text={row.line.line} />
+                )}
               </div>
             )
           );
@@ -76,6 +96,25 @@ function Lines({ lines, live }: { lines: Line[]; live: boolean }) {
     </section>
   );
 }
+
+/** The lines of consecutive deltas of one block: their text, and the lines themselves on click. */
+const Folded = ({ row, onToggle }: { row: StdoutRow; onToggle: () => void }) => (
+  <button
+    type="button"
+    aria-expanded={row.isOpen}
+    onClick={onToggle}
+    className="flex min-w-0 flex-1 items-baseline gap-2 text-start max-md:min-h-11"
+  >
+    <ChevronRight
+      aria-hidden
+      className={classes("size-3 shrink-0 self-center text-ink-2", row.isOpen && "rotate-90")}
+    />
+    <span className="shrink-0 rounded-small bg-ground-3 px-1 text-label text-ink-2">
+      {words.lines(row.folded)}
+    </span>
+    <span className="min-w-0 truncate">{visible(row.text)}</span>
+  </button>
+);
 
 /** Longer lines are cut until they are expanded. */
 const MOST = 600;
@@ -90,7 +129,7 @@ function Text({ text }: { text: string }) {
         <button
           type="button"
           onClick={() => setWhole(true)}
-          className="ml-2 font-sans text-accent underline"
+          className="ms-2 font-sans text-accent underline"
         >
           {strings.content.showAll(text.length)}
         </button>
@@ -100,8 +139,8 @@ function Text({ text }: { text: string }) {
 }
 
 /** The agent's stderr: loaded every second while the run is going on, and when it has ended. */
-export function Stderr({ runId, over }: { runId: string; over: boolean }) {
-  const attempts = useStderr(runId, over);
+export function Stderr({ source, over }: { source: RunSource; over: boolean }) {
+  const attempts = useStderr(source, over);
   return (
     <Explained line={words.stderrLine}>
       <section
@@ -139,15 +178,17 @@ type Loaded = AttemptStderr[] | "failed" | "forbidden";
 /** Milliseconds between two requests for the stderr of a run that is going on. */
 const INTERVAL = 1000;
 
-function useStderr(runId: string, over: boolean): Loaded | undefined {
+function useStderr(source: RunSource, over: boolean): Loaded | undefined {
   const [attempts, setAttempts] = useState<Loaded>();
   useEffect(() => {
     let wanted = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const load = async () => {
-      const found = await getStderr(runId).catch((problem: unknown) =>
-        problem instanceof Refused && problem.status === 403 ? "forbidden" : "failed",
-      );
+      const found = await source
+        .stderr?.()
+        .catch((problem: unknown) =>
+          problem instanceof Refused && problem.status === 403 ? "forbidden" : "failed",
+        );
       if (!wanted) return;
       setAttempts(found);
       if (!over && found !== "forbidden") timer = setTimeout(load, INTERVAL);
@@ -157,6 +198,6 @@ function useStderr(runId: string, over: boolean): Loaded | undefined {
       wanted = false;
       clearTimeout(timer);
     };
-  }, [runId, over]);
+  }, [source, over]);
   return attempts;
 }

@@ -31,11 +31,13 @@ export interface RowProps {
   place?: number;
   tabIndex?: number;
   onFocus?: () => void;
+  /** Scrolls the chat to what this row made. */
+  onReveal?: () => void;
 }
 
 /** Three columns side by side, or stacked where there is no room. */
 export const COLUMNS =
-  "@2xl:grid @2xl:grid-cols-[10rem_1fr_1.1fr_1fr_1.75rem] @2xl:items-center @2xl:gap-x-3";
+  "@2xl:grid @2xl:grid-cols-[10rem_0.7fr_1fr_1.4fr_1.75rem] @2xl:items-center @2xl:gap-x-2";
 
 /** One row: time, raw line, event and frames. */
 export function Row(props: RowProps) {
@@ -65,7 +67,9 @@ export function Row(props: RowProps) {
   const opens = {
     onClick: ({ target }: MouseEvent) => {
       const isOther = (target as Element).closest("button") || getSelection()?.toString();
-      if (!isOther) props.onToggle(item);
+      if (isOther) return;
+      if (!open) props.onReveal?.();
+      props.onToggle(item);
     },
   };
   return (
@@ -75,22 +79,22 @@ export function Row(props: RowProps) {
       data-linked={pointed || undefined}
       tabIndex={props.tabIndex ?? 0}
       className={classes(
-        "group/row border-b border-l-3 focus-visible:outline-offset-[-2px]",
+        "group/row border-b border-s-3 focus-visible:outline-offset-[-2px]",
         pointed ? "bg-ground-3" : "hover:bg-ground-2",
         moment === "later" && "bg-ground-2 grayscale",
-        moment === "now" ? "border-l-accent" : "border-l-transparent",
+        moment === "now" ? "border-s-accent" : "border-s-transparent",
       )}
     >
       <div
         role="presentation"
         {...opens}
-        className={classes("relative cursor-pointer py-1 pr-1 pl-2", COLUMNS)}
+        className={classes("relative cursor-pointer py-1 pe-1 ps-2", COLUMNS)}
       >
         <Time times={props.times} item={item} />
         <Lines item={item} origin={props.origin} />
         <EventCell item={item} open={open} />
         <Frames item={item} format={props.format} />
-        <div {...CELL} className="@max-2xl:absolute @max-2xl:top-0 @max-2xl:right-1">
+        <div {...CELL} className="@max-2xl:absolute @max-2xl:top-0 @max-2xl:end-1">
           <IconButton
             label={pinned ? words.unpin(name) : words.pin(name)}
             aria-pressed={pinned}
@@ -135,12 +139,12 @@ function Time({ times, item }: { times: Times; item: Item }) {
       {...CELL}
       className={classes(
         "flex items-baseline gap-2 @2xl:gap-1 text-label leading-5 whitespace-nowrap text-ink-2 tabular-nums",
-        level === 2 && "pl-3",
+        level === 2 && "ps-3",
       )}
     >
       <span className="min-w-7 @2xl:min-w-11">{words.places(seq, last)}</span>
-      <span className="@2xl:min-w-12 @2xl:text-right">{times.since}</span>
-      <span className="@2xl:flex-1 @2xl:text-right">{times.step}</span>
+      <span className="@2xl:min-w-12 @2xl:text-end">{times.since}</span>
+      <span className="@2xl:flex-1 @2xl:text-end">{times.step}</span>
     </div>
   );
 }
@@ -155,7 +159,7 @@ function Cell({ number, children }: CellProps) {
   return (
     <div
       {...CELL}
-      className="flex min-w-0 items-baseline gap-1.5 font-mono text-mono leading-5 @max-2xl:pr-1 @2xl:leading-6"
+      className="flex min-w-0 items-baseline gap-1.5 font-mono text-mono leading-5 @max-2xl:pe-1 @2xl:leading-6"
     >
       <Step of={number} className="@2xl:hidden" />
       {children}
@@ -224,23 +228,25 @@ function Frames({ item, format }: { item: Item; format: string }) {
   const [first] = frames;
   return (
     <Cell number={3}>
-      {first !== undefined && <Names of={frames} />}
-      {first !== undefined && frames.length === 1 && !isMany(item.group) && (
-        <span className="min-w-0 flex-1 truncate text-ink-2">{briefOfFrame(first)}</span>
-      )}
-      {ending.length > 0 && (
-        <>
-          <Count>{words.endsHere}</Count>
-          <Names of={ending} />
-        </>
-      )}
-      {first === undefined && ending.length === 0 && <Quiet>{words.noFrames}</Quiet>}
+      <span className="line-clamp-2 min-w-0 break-words @max-2xl:line-clamp-1">
+        {first !== undefined && <Names of={frames} />}
+        {first !== undefined && frames.length === 1 && !isMany(item.group) && (
+          <span className="text-ink-2"> {briefOfFrame(first)}</span>
+        )}
+        {ending.length > 0 && (
+          <>
+            {" "}
+            <Count>{words.endsHere}</Count> <Names of={ending} />
+          </>
+        )}
+        {first === undefined && ending.length === 0 && <Quiet>{words.noFrames}</Quiet>}
+      </span>
     </Cell>
   );
 }
 
 const Names = ({ of }: { of: readonly Frame[] }) => (
-  <span className="min-w-0 truncate font-medium">
+  <span className="font-medium">
     {namesOf(of)
       .map(({ name, count }) => (count > 1 ? `${name} ${words.times(count)}` : name))
       .join(" · ")}

@@ -74,7 +74,7 @@ export function Filtering({ filter, types, onFilter }: FilterProps) {
       <div className="relative min-w-24 flex-1">
         <Search
           aria-hidden
-          className="pointer-events-none absolute top-1/2 left-2 size-3.5 -translate-y-1/2 text-ink-2"
+          className="pointer-events-none absolute top-1/2 start-2 size-3.5 -translate-y-1/2 text-ink-2"
         />
         <input
           type="search"
@@ -82,7 +82,7 @@ export function Filtering({ filter, types, onFilter }: FilterProps) {
           placeholder={words.filterHint}
           value={filter.text}
           onChange={(event) => onFilter({ ...filter, text: event.target.value })}
-          className="h-8 w-full rounded-lg border bg-transparent pr-2 pl-7 text-mono placeholder:text-ink-2 max-md:h-11 max-md:text-[16px]"
+          className="h-8 w-full rounded-lg border bg-transparent pe-2 ps-7 text-mono placeholder:text-ink-2 max-md:h-11 max-md:text-[16px]"
         />
       </div>
       <Menu

@@ -1,16 +1,10 @@
-import { readRun } from "@/api";
 import type { Entry } from "@/inspector/entries";
-import { EventReader } from "@/runs/sse";
+import type { RunSource } from "@/inspector/source";
 import { save } from "@/ui/save";
 
 /** The log of a run as JSON Lines. */
-export async function saveEvents(runId: string): Promise<void> {
-  const response = await readRun(runId, "canonical");
-  const frames = new EventReader().feed(new Uint8Array(await response.arrayBuffer()));
-  saveLines(
-    `${runId}.events.jsonl`,
-    frames.map(({ data }) => data),
-  );
+export async function saveEvents(source: RunSource): Promise<void> {
+  saveLines(`${source.id}.events.jsonl`, (await source.events?.()) ?? []);
 }
 
 /** The raw agent output, as far as it is stored. */

@@ -6,19 +6,23 @@ import { Store } from "@/store";
 
 /** Reads the entries of a run from the inspect route: stored ones first, then live. */
 export class Feed {
-  readonly reader: RunReader;
+  readonly #reader: RunReader;
   readonly entries = new Store<{ all: readonly Entry[] }>({ all: [] });
   #read: Entry[] = [];
   #gathering = new Gathering(() => this.entries.set({ all: [...this.#read] }));
 
   constructor(runId: string, formats: readonly string[]) {
     const route = { path: "inspect", query: { format: formats.join(",") } } as const;
-    this.reader = new RunReader(runId, route, (frames) => this.#receive(frames));
+    this.#reader = new RunReader(runId, route, (frames) => this.#receive(frames));
+  }
+
+  get state(): Store<ReadingState> {
+    return this.#reader.state;
   }
 
   /** Starts reading; returns the function that stops it. */
   open(): () => void {
-    const leave = this.reader.open();
+    const leave = this.#reader.open();
     return () => {
       leave();
       this.#gathering.drop();

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
-import { type Format, getFormats } from "@/api";
+import type { Format } from "@/api";
 import { OURS } from "@/inspector/entries";
+import type { RunSource } from "@/inspector/source";
 import { stored } from "@/state/stored";
 import { strings } from "@/strings";
 
@@ -35,19 +36,20 @@ export const nameOfFormat = ({ name, profile }: Chosen): string =>
 /** The fallback list: the page's own format always exists. */
 const OWN: Format[] = [{ name: FIRST.name, profiles: [FIRST.profile] }];
 
-/** The server's formats, and the selected one if the server has it. */
-export function useFormats() {
+/** The formats of a run, and the selected one if it is among them. */
+export function useFormats(source: RunSource) {
   const [known, setKnown] = useState<readonly Format[]>();
   const [chosen, choose] = choice.use();
   useEffect(() => {
     let wanted = true;
-    getFormats()
+    source
+      .formats()
       .then((formats) => wanted && setKnown(formats))
       .catch(() => wanted && setKnown(OWN)); // the list is loaded again when the inspector is opened
     return () => {
       wanted = false;
     };
-  }, []);
+  }, [source]);
   // Until the list is loaded, trust the stored choice: it existed when it was made.
   const isThere =
     !known ||

@@ -7,3 +7,7 @@ export const ROWS = { role: "rowgroup" } as const;
 export const ROW = { role: "row" } as const;
 export const CELL = { role: "gridcell" } as const;
 export const HEAD = { role: "columnheader" } as const;
+
+/** ARIA roles of a virtualized tree. */
+export const TREE = { role: "tree" } as const;
+export const TREEITEM = { role: "treeitem" } as const;

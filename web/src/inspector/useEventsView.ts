@@ -14,7 +14,12 @@ export function useEventsView(runId: string, run: InspectedRun) {
   const [at, setAt] = useState<number>();
   const leave = useCallback(() => setAt(undefined), []);
   useReplaying(runId, paused.entries, at, leave);
-  return { ...paused, filter, setFilter, open, toggleOpen, pinned, togglePin, at, setAt };
+  /** Nothing is filtered out, or withheld by a pause. */
+  const showAll = () => {
+    setFilter(ALL);
+    paused.release();
+  };
+  return { ...paused, filter, setFilter, showAll, open, toggleOpen, pinned, togglePin, at, setAt };
 }
 
 /** The entries at the time of the pause. */
@@ -25,7 +30,7 @@ function usePause({ entries }: InspectedRun) {
     [entries, held],
   );
   const toggle = () => hold(held === undefined ? entries.length : undefined);
-  return { entries: shown, held, toggle };
+  return { entries: shown, held, toggle, release: () => hold(undefined) };
 }
 
 /** A set of row keys. */

@@ -1,6 +1,7 @@
 import { renderHook, waitFor } from "@testing-library/react";
 import { expect, it } from "vitest";
 import { type Entry, OURS } from "@/inspector/entries";
+import { storedRun } from "@/inspector/source";
 import { type InspectedRun, useRun } from "@/inspector/useRun";
 import { json, later, Network, type RecordedRequest, refusal, Stream } from "@/testing/server";
 
@@ -18,12 +19,14 @@ function logResponse({ query }: RecordedRequest): Response {
   return new Stream().sendFrames(...documents).cut();
 }
 
+const source = storedRun("run_1");
+
 /** All that was ever shown, and not only what it came to. */
 function inspect() {
   const shown: InspectedRun[] = [];
   const { rerender, result } = renderHook(
     ({ format }) => {
-      const run = useRun("run_1", format);
+      const run = useRun(source, format);
       shown.push(run);
       return run;
     },

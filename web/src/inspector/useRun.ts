@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { type Entry, OURS } from "@/inspector/entries";
-import { Feed, type Phase, phaseOf } from "@/inspector/feed";
+import { type Phase, phaseOf } from "@/inspector/feed";
+import type { RunSource } from "@/inspector/source";
 import { useStore } from "@/store";
 
 export interface InspectedRun {
@@ -13,26 +14,26 @@ export interface InspectedRun {
   retry: () => void;
 }
 
-const begin = (runId: string, format: string) => ({
+const begin = (source: RunSource, format: string) => ({
   format,
-  feed: new Feed(runId, [...new Set([OURS, format])]),
+  feed: source.read([...new Set([OURS, format])]),
 });
 
 /**
  * Reads a run while the component is mounted; one component, one run. A change of format reads it again;
  * the previous entries are shown until as many have arrived.
  */
-export function useRun(runId: string, wanted: string): InspectedRun {
-  const [reading, setReading] = useState(() => begin(runId, wanted));
-  if (reading.format !== wanted) setReading(begin(runId, wanted));
+export function useRun(source: RunSource, wanted: string): InspectedRun {
+  const [reading, setReading] = useState(() => begin(source, wanted));
+  if (reading.format !== wanted) setReading(begin(source, wanted));
   const { feed, format } = reading;
   useEffect(() => feed.open(), [feed]);
   const { all } = useStore(feed.entries);
-  const { phase, problem } = useStore(feed.reader.state);
+  const { phase, problem } = useStore(feed.state);
   const [last, setLast] = useState({ entries: all, format });
   const isHere = all.length >= last.entries.length;
   if (isHere && (all !== last.entries || format !== last.format)) setLast({ entries: all, format });
   const shown = isHere ? { entries: all, format } : last;
-  const retry = () => setReading(begin(runId, wanted));
+  const retry = () => setReading(begin(source, wanted));
   return { ...shown, phase: phaseOf(phase, all, shown.entries), problem, retry };
 }

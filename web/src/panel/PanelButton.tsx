@@ -1,21 +1,26 @@
-import { PanelRight } from "lucide-react";
+import { ScanSearch } from "lucide-react";
+import { isHidden } from "@/brand";
 import { closePanel, PANEL, PANEL_BUTTON } from "@/panel/toggle";
 import { panel } from "@/state/panel";
 import { strings } from "@/strings";
-import { IconButton } from "@/ui/Button";
+import { Button } from "@/ui/Button";
 
 /** Opens and closes the side panel. */
 export function PanelButton() {
   const { open } = panel.use();
+  if (isHidden("panel")) return null;
   return (
-    <IconButton
+    <Button
+      kind="quiet"
       id={PANEL_BUTTON}
-      label={strings.panel.name}
+      title={strings.panel.inspectLine}
+      className="shrink-0 px-2! text-ink-2"
       aria-expanded={open}
       aria-controls={open ? PANEL : undefined}
       onClick={open ? closePanel : panel.open}
     >
-      <PanelRight aria-hidden />
-    </IconButton>
+      <ScanSearch aria-hidden className="size-4" />
+      {strings.panel.inspect}
+    </Button>
   );
 }

@@ -1,4 +1,5 @@
 import { type KeyboardEvent, type PointerEvent, useSyncExternalStore } from "react";
+import { direction } from "@/language";
 import { PANEL } from "@/panel/toggle";
 import { panelWidth, USUAL_WIDTH } from "@/state/panel";
 import { strings } from "@/strings";
@@ -23,10 +24,14 @@ export function usePanelWidth(): number {
   return Math.min(Math.max(liked, NARROWEST), most);
 }
 
-/** The width after each key; the panel is on the right, so it grows to the left. */
+const isLeftToRight = direction === "ltr";
+const wider = (width: number) => width + STEP;
+const narrower = (width: number) => width - STEP;
+
+/** The width after each key; the panel is at the end of the line, so it grows towards its start. */
 const KEYS: Record<string, (width: number) => number> = {
-  ArrowLeft: (width) => width + STEP,
-  ArrowRight: (width) => width - STEP,
+  ArrowLeft: isLeftToRight ? wider : narrower,
+  ArrowRight: isLeftToRight ? narrower : wider,
   Home: () => NARROWEST,
   End: widest,
 };
@@ -42,7 +47,7 @@ export function Resizer({ width }: { width: number }) {
   };
   const onPointerMove = (event: PointerEvent<HTMLElement>) => {
     if (!event.currentTarget.hasPointerCapture(event.pointerId)) return;
-    put(window.innerWidth - event.clientX);
+    put(isLeftToRight ? window.innerWidth - event.clientX : event.clientX);
   };
   return (
     // biome-ignore lint/a11y/useSemanticElements: an `hr` cannot be dragged
@@ -59,7 +64,7 @@ export function Resizer({ width }: { width: number }) {
       onDoubleClick={() => put(USUAL_WIDTH)}
       onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
       onPointerMove={onPointerMove}
-      className="-mr-1 z-10 w-2 shrink-0 cursor-col-resize touch-none border-l hover:border-l-accent focus-visible:border-l-accent focus-visible:outline-offset-[-2px]"
+      className="-me-1 z-10 w-2 shrink-0 cursor-col-resize touch-none border-s hover:border-s-accent focus-visible:border-s-accent focus-visible:outline-offset-[-2px]"
     />
   );
 }

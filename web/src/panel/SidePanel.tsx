@@ -1,24 +1,31 @@
-import { Code2, ScanSearch, SquareTerminal, X } from "lucide-react";
+import { Code2, Files, ScanSearch, SquareTerminal, X } from "lucide-react";
 import { Tabs } from "radix-ui";
 import { lazy, memo, type ReactElement, type ReactNode, Suspense } from "react";
 import { Boundary } from "@/panel/Boundary";
-import { Resizer, usePanelWidth } from "@/panel/Resizer";
-import { closePanel, PANEL } from "@/panel/toggle";
+import { PanelFrame } from "@/panel/PanelFrame";
+import { closePanel } from "@/panel/toggle";
 import type { ShownRun } from "@/panel/useShownRun";
 import { PANES, type Pane, panel } from "@/state/panel";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
-import { Sheet } from "@/ui/Dialog";
 import { Empty } from "@/ui/Empty";
-import { ROOMY, useMedia } from "@/ui/useMedia";
 
 const Panes = lazy(() => import("@/panes/Panes"));
+const FilesPane = lazy(() => import("@/previews/FilesPane"));
 const Inspector = lazy(() => import("@/inspector/Inspector"));
+
+interface OpenChat {
+  chatId: string;
+  /** Whether an agent is at work. */
+  isWorking: boolean;
+}
+/** Without a chat there are no files: a shared chat has none. */
+type SidePanelProps = ShownRun & Partial<OpenChat>;
 
 interface Look {
   icon: ReactNode;
   /** Panes with the same key here share one reader. */
-  show: (runId: string) => ReactElement;
+  show: (runId: string, chat?: OpenChat) => ReactElement;
 }
 
 const LOOKS: Record<Pane, Look> = {
@@ -30,6 +37,12 @@ const LOOKS: Record<Pane, Look> = {
     icon: <SquareTerminal aria-hidden />,
     show: (runId) => <Panes key={`panes ${runId}`} runId={runId} pane="terminal" />,
   },
+  files: {
+    icon: <Files aria-hidden />,
+    show: (_, chat) => (
+      <FilesPane key={`files ${chat?.chatId}`} chatId="" isWorking={false} {...chat} />
+    ),
+  },
   inspector: {
     icon: <ScanSearch aria-hidden />,
     show: (runId) => <Inspector key={`inspector ${runId}`} runId={runId} />,
@@ -37,48 +50,28 @@ const LOOKS: Record<Pane, Look> = {
 };
 
 /** Code, terminal and inspector of a run: beside the chat where there is room, else over it. */
-export const SidePanel = memo(function SidePanel(props: ShownRun) {
-  const { open } = panel.use();
-  const isRoomy = useMedia(ROOMY);
-  const content = <Panel {...props} />;
-  if (!isRoomy) {
-    return (
-      <Sheet id={PANEL} open={open} onClose={closePanel} title={strings.panel.name}>
-        {content}
-      </Sheet>
-    );
-  }
-  return open ? <Beside>{content}</Beside> : null;
+export const SidePanel = memo(function SidePanel(props: SidePanelProps) {
+  return (
+    <PanelFrame>
+      <Panel {...props} />
+    </PanelFrame>
+  );
 });
 
-function Beside({ children }: { children: ReactNode }) {
-  const width = usePanelWidth();
-  return (
-    <>
-      <Resizer width={width} />
-      <aside
-        id={PANEL}
-        aria-label={strings.panel.name}
-        style={{ width }}
-        className="flex h-full shrink-0 flex-col"
-      >
-        {children}
-      </aside>
-    </>
-  );
-}
-
-function Panel({ runId, isNewest }: ShownRun) {
-  const { pane } = panel.use();
+function Panel({ runId, isNewest, chatId, isWorking = false }: SidePanelProps) {
+  const chat = chatId === undefined ? undefined : { chatId, isWorking };
+  const panes = PANES.filter((each) => chat || each !== "files");
+  const { pane: wanted } = panel.use();
+  const pane = panes.includes(wanted) ? wanted : "inspector";
   const { icon, show } = LOOKS[pane];
-  const shown = runId === undefined ? undefined : show(runId);
+  const shown = runId === undefined ? undefined : show(runId, chat);
   return (
     <Tabs.Root
       value={pane}
       onValueChange={(chosen) => panel.show(chosen as Pane)}
       className="flex min-h-0 flex-1 flex-col"
     >
-      <Head />
+      <Head panes={panes} />
       {!isNewest && <Earlier />}
       <Tabs.Content
         value={pane}
@@ -98,21 +91,24 @@ function Panel({ runId, isNewest }: ShownRun) {
   );
 }
 
-const Head = () => (
+const Head = ({ panes }: { panes: readonly Pane[] }) => (
   <div className="flex h-12 shrink-0 items-center gap-2 border-b px-2">
-    <Tabs.List aria-label={strings.panel.panes} className="flex h-full min-w-0 gap-1">
-      {PANES.map((each) => (
+    <Tabs.List
+      aria-label={strings.panel.panes}
+      className="flex h-full min-w-0 gap-1 overflow-x-auto"
+    >
+      {panes.map((each) => (
         <Tabs.Trigger
           key={each}
           value={each}
-          className="flex items-center gap-1.5 border-b-2 border-transparent px-2 text-block font-medium text-ink-2 hover:text-ink focus-visible:outline-offset-[-2px] data-[state=active]:border-accent data-[state=active]:text-ink [&_svg]:size-4"
+          className="flex items-center gap-1.5 border-b-2 border-transparent px-2 text-block font-medium text-ink-2 hover:text-ink focus-visible:outline-offset-[-2px] data-[state=active]:border-accent data-[state=active]:text-ink max-sm:[&_svg]:hidden [&_svg]:size-4"
         >
           {LOOKS[each].icon}
           {strings.panel.names[each]}
         </Tabs.Trigger>
       ))}
     </Tabs.List>
-    <IconButton label={strings.panel.close} className="ml-auto" onClick={closePanel}>
+    <IconButton label={strings.panel.close} className="ms-auto" onClick={closePanel}>
       <X aria-hidden />
     </IconButton>
   </div>

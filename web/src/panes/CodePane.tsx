@@ -33,7 +33,7 @@ export function CodePane({ messages, live }: CodePaneProps) {
       <div className="flex min-h-10 shrink-0 items-center gap-2 border-b bg-ground-2 px-3 text-block text-ink-2">
         <span className="min-w-0 truncate">{aboutOf(file)}</span>
         {follow && (
-          <Button kind="quiet" onClick={follow} className="ml-auto shrink-0">
+          <Button kind="quiet" onClick={follow} className="ms-auto shrink-0">
             <ArrowDownToLine aria-hidden className="size-4" />
             {words.follow}
           </Button>
@@ -41,7 +41,7 @@ export function CodePane({ messages, live }: CodePaneProps) {
         <CopyButton
           text={() => file.code}
           label={words.copyCode}
-          className={follow ? "" : "ml-auto"}
+          className={follow ? "" : "ms-auto"}
         />
       </div>
       <Suspense fallback={<div className="flex-1" />}>
@@ -93,7 +93,7 @@ function FileList({ files, shown, onChoose }: FileListProps) {
               aria-current={file === shown ? "true" : undefined}
               onClick={() => onChoose(file.id)}
               className={classes(
-                "flex min-h-8 w-full items-center gap-2 rounded-small px-2 text-left text-block hover:bg-ground-3 max-md:min-h-11",
+                "flex min-h-8 w-full items-center gap-2 rounded-small px-2 text-start text-block hover:bg-ground-3 max-md:min-h-11",
                 "focus-visible:outline-offset-[-2px]",
                 file === shown && "bg-ground-3 font-medium",
               )}

@@ -39,7 +39,7 @@ export default function ScreenView({ text }: { text: string }) {
       onKeyDown={onKeyDown}
       onCopy={onCopy}
       onPointerDown={() => frame.current?.focus()}
-      className="min-h-0 flex-1 overflow-hidden py-2 pl-3 font-mono focus-visible:outline-offset-[-2px]"
+      className="min-h-0 flex-1 overflow-hidden py-2 ps-3 font-mono focus-visible:outline-offset-[-2px]"
     >
       <div ref={box} className="h-full" />
     </div>

@@ -42,7 +42,7 @@ export function TerminalPane({ messages, live }: TerminalPaneProps) {
         <CopyButton
           text={() => plainText(text)}
           label={strings.panes.copyOutput}
-          className="ml-auto"
+          className="ms-auto"
         />
       </div>
       {asText ? (

@@ -19,7 +19,7 @@ export function Answered({ block: { about, prompt, options, answer } }: { block:
         <MessageCircleQuestionMark aria-hidden className="mt-[3px] size-4 shrink-0 text-ink-2" />
         <span className="min-w-0 break-words whitespace-pre-wrap">{title}</span>
       </p>
-      <div className="mt-1 pl-6 text-ink-2">
+      <div className="mt-1 ps-6 text-ink-2">
         {answer ? <Outcome answer={answer} prompt={title} /> : words.unanswered}
       </div>
     </div>

@@ -1,9 +1,14 @@
-import { RotateCw, TriangleAlert } from "lucide-react";
+import { RotateCw, ScrollText, TriangleAlert } from "lucide-react";
+import { panel } from "@/state/panel";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 
 interface ErrorBlockProps {
   text: string;
+  /** The code of a run's error. */
+  code?: string;
+  /** The run that failed: its stderr can be shown. */
+  run?: string;
   /** The request failed, not the agent. */
   network?: boolean;
   /** It happened just now: screen readers announce it. */
@@ -11,8 +16,13 @@ interface ErrorBlockProps {
   onRetry?: () => void;
 }
 
+/** The code of an agent that ended without a result. */
+const CRASHED = "crashed";
+
 /** An error, with a Retry button if possible. */
-export function ErrorBlock({ text, network = false, live = true, onRetry }: ErrorBlockProps) {
+export function ErrorBlock(props: ErrorBlockProps) {
+  const { text, code, run, network = false, live = true, onRetry } = props;
+  const title = code === CRASHED ? strings.activity.crashed : strings.parts.error;
   return (
     <div
       role={live ? "alert" : undefined}
@@ -20,11 +30,18 @@ export function ErrorBlock({ text, network = false, live = true, onRetry }: Erro
     >
       <TriangleAlert aria-hidden className="mt-[3px] size-4 shrink-0 text-bad" />
       <div className="min-w-0 flex-1 basis-48">
-        <p className="font-medium text-bad">
-          {network ? strings.parts.requestFailed : strings.parts.error}
-        </p>
+        <p className="font-medium text-bad">{network ? strings.parts.requestFailed : title}</p>
         <p className="break-words whitespace-pre-wrap">{text}</p>
+        {code && (
+          <p className="font-mono text-mono break-all">{strings.activity.errorCode(code)}</p>
+        )}
       </div>
+      {run !== undefined && !network && (
+        <Button kind="quiet" onClick={() => panel.inspect("stderr", run)}>
+          <ScrollText aria-hidden className="size-4" />
+          {strings.activity.showStderr}
+        </Button>
+      )}
       {onRetry && (
         <Button kind="danger" onClick={onRetry} className="bg-ground">
           <RotateCw aria-hidden className="size-4" />

@@ -2,6 +2,8 @@ import { fireEvent, render, screen } from "@testing-library/react";
 import { expect, test } from "vitest";
 import type { FileItem } from "@/parts/blocks";
 import { bytes, Files } from "@/parts/Files";
+import { panel } from "@/state/panel";
+import { preview } from "@/state/preview";
 
 const PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACw=";
 const show = (...files: FileItem[]) => render(<Files block={{ kind: "files", key: "f", files }} />);
@@ -30,8 +32,17 @@ test("a picture of another host is a link, and is not loaded", () => {
 
 test("other files are saved under their name, and show their type and size", () => {
   show({ name: "a.html", mediaType: "text/html", url: "data:text/html,<b>hi", size: 1234 });
-  expect(screen.getByRole("link").getAttribute("download")).toBe("a.html");
-  expect(screen.getByRole("link").textContent).toContain("text/html · 1.2 kB");
+  const link = screen.getByRole("link", { name: "Download a.html" });
+  expect(link.getAttribute("download")).toBe("a.html");
+  expect(screen.getByRole("button", { name: "Preview a.html" })).toBeTruthy();
+  expect(screen.getByText("text/html · 1.2 kB")).toBeTruthy();
+});
+
+test("a click on a file shows it in the panel", () => {
+  show({ name: "a.csv", mediaType: "text/csv", url: "data:text/csv,a", size: 1 });
+  fireEvent.click(screen.getByRole("button", { name: "Preview a.csv" }));
+  expect(preview.store.get().file).toMatchObject({ name: "a.csv", url: "data:text/csv,a" });
+  expect(panel.get()).toMatchObject({ open: true, pane: "files" });
 });
 
 test.each(["javascript:alert(1)", "vbscript:x", undefined])("nothing leads to %j", (url) => {

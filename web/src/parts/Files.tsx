@@ -3,6 +3,9 @@ import type { ReactNode } from "react";
 import { imageSource, linkTarget } from "@/content/urls";
 import type { FileItem, FilesBlock } from "@/parts/blocks";
 import { Picture } from "@/parts/Picture";
+import { access } from "@/state/access";
+import { preview } from "@/state/preview";
+import { useStore } from "@/store";
 import { strings } from "@/strings";
 
 const words = strings.parts;
@@ -46,31 +49,55 @@ const ROW =
 
 function Row({ file }: { file: FileItem }) {
   const href = hrefOf(file);
+  const { readOnly } = useStore(access);
   if (!href)
     return (
       <div className={ROW}>
-        <About file={file} note={words.unreachableFile} />
+        <About
+          file={file}
+          note={readOnly ? strings.sharing.fileNotShared : words.unreachableFile}
+        />
       </div>
     );
   const isHere = !/^https?:/i.test(href) || new URL(href).origin === location.origin;
-  const link = isHere ? { download: file.name } : { target: "_blank", rel: "noopener noreferrer" };
-  return (
-    <a href={href} {...link} className={`${ROW} hover:bg-ground-3`}>
-      <About file={file} after={<End isHere={isHere} />} />
-    </a>
-  );
+  return isHere ? <Here file={file} href={href} /> : <Elsewhere file={file} href={href} />;
 }
 
-/** The action on click. */
-function End({ isHere }: { isHere: boolean }) {
-  const Icon = isHere ? Download : ExternalLink;
-  return (
-    <>
-      <span className="sr-only">{isHere ? words.download : words.openFile}</span>
-      <Icon aria-hidden className="size-4 shrink-0 text-ink-2" />
-    </>
-  );
-}
+/** A click anywhere shows the file in the panel; its name stays text, which can be found and read. */
+const Here = ({ file, href }: { file: FileItem; href: string }) => (
+  <div className={`${ROW} relative pe-1 hover:bg-ground-3`}>
+    <button
+      type="button"
+      aria-label={strings.previews.preview(file.name)}
+      onClick={() => preview.open({ ...file, url: href })}
+      className="absolute inset-0 rounded-block"
+    />
+    <About file={file} />
+    <a
+      href={href}
+      download={file.name}
+      aria-label={strings.previews.downloadOf(file.name)}
+      title={strings.previews.downloadOf(file.name)}
+      className="relative inline-flex size-9 shrink-0 items-center justify-center rounded-lg text-ink-2 hover:text-ink max-md:size-11"
+    >
+      <Download aria-hidden className="size-4" />
+    </a>
+  </div>
+);
+
+const Elsewhere = ({ file, href }: { file: FileItem; href: string }) => (
+  <a href={href} target="_blank" rel="noopener noreferrer" className={`${ROW} hover:bg-ground-3`}>
+    <About
+      file={file}
+      after={
+        <>
+          <span className="sr-only">{words.openFile}</span>
+          <ExternalLink aria-hidden className="size-4 shrink-0 text-ink-2" />
+        </>
+      }
+    />
+  </a>
+);
 
 interface AboutProps {
   file: FileItem;

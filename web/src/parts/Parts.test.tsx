@@ -5,8 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import { ErrorBlock } from "@/parts/ErrorBlock";
 import { demo } from "@/parts/fixtures/messages";
 import { Parts } from "@/parts/Parts";
-import { Usage } from "@/parts/Usage";
-import { keepOpen } from "@/state/folds";
+import { everyStep, keepOpen } from "@/state/folds";
 
 const message = (parts: unknown[], metadata?: unknown): UIMessage => ({
   id: "m1",
@@ -62,7 +61,8 @@ test("a placeholder names its call by the agent's own id", () => {
   expect(screen.getByRole("img", { name: /^Line chart: query_range/ })).toBeTruthy();
 });
 
-test("a plan is a progress bar and a list with the state of each step", () => {
+test("with every step, a plan is a progress bar and a list with the state of each step", () => {
+  everyStep.set(true);
   const items = [
     { content: "Look", status: "completed" },
     { content: "Weigh", activeForm: "Weighing", status: "in_progress" },
@@ -119,7 +119,7 @@ test("a subagent's card stays open if the user opened a block in it", () => {
     ]);
   vi.useFakeTimers();
   const { rerender } = render(<Parts message={at("running")} live />);
-  fireEvent.click(screen.getByRole("button", { name: /look/ }));
+  fireEvent.click(screen.getByRole("button", { name: /Look/ }));
   rerender(<Parts message={at("ok")} live={false} />);
   act(() => vi.advanceTimersByTime(5000));
   vi.useRealTimers();
@@ -159,32 +159,6 @@ test("only a failure that happens now is read out at once", () => {
 test("a request that failed is called so", () => {
   render(<ErrorBlock network text="offline" />);
   expect(screen.getByRole("alert").textContent).toBe("Request Failedoffline");
-});
-
-test("the use of a message is one line, with the rest behind it", () => {
-  const usage = { inputTokens: 1840, outputTokens: 412, costUsd: 0.0117, cachedInputTokens: 1024 };
-  render(<Usage message={message([], { usage, durationMs: 7400 })} />);
-  const line = screen.getByTitle("1,024 read from cache");
-  expect(line.firstChild?.textContent).toBe("1,840 tokens in · 412 out · $0.0117 · 7s");
-});
-
-test("an answer of a simulated model says so", () => {
-  const { rerender, container } = render(
-    <Usage message={message([], { simulated: true, durationMs: 7400 })} />,
-  );
-  expect(container.textContent).toBe("simulated model · 7s");
-  rerender(<Usage message={message([], { simulated: true })} />);
-  expect(container.textContent).toBe("simulated model");
-});
-
-test("during a run its usage so far is shown, and nothing where nothing is known", () => {
-  const part = { type: "data-usage", id: "usage", data: { inputTokens: 3, outputTokens: 12 } };
-  const { rerender, container } = render(<Usage message={message([part])} />);
-  expect(container.textContent).toBe("3 tokens in · 12 out");
-  rerender(<Usage message={message([], { usage: { inputTokens: 1, outputTokens: 1 } })} />);
-  expect(container.textContent).toBe("1 token in · 1 out");
-  rerender(<Usage message={message([])} />);
-  expect(container.textContent).toBe("");
 });
 
 // "all" is the others one after the other.

@@ -2,8 +2,16 @@ import type { UIMessage } from "ai";
 import { LoaderCircle, ShieldBan } from "lucide-react";
 import { type ComponentType, memo, useMemo, useState } from "react";
 import { type Given, Markdown } from "@/content/Markdown";
+import { Activity } from "@/parts/Activity";
 import { Approval, type Decide } from "@/parts/Approval";
-import type { Block, EndingBlock, SubagentBlock, TextBlock, ToolBlock } from "@/parts/blocks";
+import type {
+  ActivityBlock,
+  Block,
+  EndingBlock,
+  SubagentBlock,
+  TextBlock,
+  ToolBlock,
+} from "@/parts/blocks";
 import { toolName } from "@/parts/calls";
 import { ChartRow, DataRow } from "@/parts/DataRow";
 import { ErrorBlock } from "@/parts/ErrorBlock";
@@ -19,6 +27,8 @@ import { ToolCard } from "@/parts/ToolCard";
 import { ToolGroup } from "@/parts/ToolGroup";
 import { view } from "@/parts/view";
 import { ownId } from "@/parts/wire";
+import { FEW } from "@/parts/work";
+import { everyStep } from "@/state/folds";
 import { strings } from "@/strings";
 import { classes } from "@/ui/classes";
 import "@/parts/parts.css";
@@ -31,6 +41,8 @@ interface Actions extends Handlers {
   run: string;
   /** This page saw it stream: it is not from history. */
   wasLive: boolean;
+  /** Work is shown as quiet lines, not as boxes. */
+  quiet: boolean;
   lookUp: (toolCallId: string) => Given | undefined;
 }
 
@@ -47,24 +59,33 @@ interface PartsProps extends Handlers {
   message: UIMessage;
   /** Streaming now. */
   live: boolean;
+  /** What the server does before the agent starts. */
+  doing?: string;
   /** It may have streamed before it was first rendered. */
   isNew?: boolean;
 }
 
 /** The blocks of a message, in order. */
-export function Parts({ message, live, isNew = false, ...handlers }: PartsProps) {
-  const blocks = useMemo(() => view(message, live), [message, live]);
-  const actions = useActions(message, live || isNew, handlers);
+export function Parts({ message, live, doing, isNew = false, ...handlers }: PartsProps) {
+  const [every] = everyStep.use();
+  const style = every ? "steps" : "answer";
+  const blocks = useMemo(() => view(message, live, style), [message, live, style]);
+  const actions = useActions(message, live || isNew, !every, handlers);
   return (
     <>
       <Blocks blocks={blocks} actions={actions} />
-      {live && !blocks.some(isActive) && <Working empty={blocks.length === 0} />}
+      {live && !blocks.some(isActive) && <Working empty={blocks.length === 0} doing={doing} />}
     </>
   );
 }
 
 /** A stable object while nothing changes that affects the blocks. */
-function useActions(message: UIMessage, isOfNow: boolean, handlers: Handlers): Actions {
+function useActions(
+  message: UIMessage,
+  isOfNow: boolean,
+  quiet: boolean,
+  handlers: Handlers,
+): Actions {
   const { onDecide, onAnswer, onRetry } = handlers;
   const run = message.id;
   const next = useMemo(() => givenBy(message), [message]);
@@ -74,8 +95,8 @@ function useActions(message: UIMessage, isOfNow: boolean, handlers: Handlers): A
   const [wasLive, setWasLive] = useState(isOfNow);
   if (isOfNow && !wasLive) setWasLive(true);
   return useMemo(
-    () => ({ run, onDecide, onAnswer, onRetry, wasLive, lookUp: (id) => given[id] }),
-    [run, onDecide, onAnswer, onRetry, wasLive, given],
+    () => ({ run, quiet, onDecide, onAnswer, onRetry, wasLive, lookUp: (id) => given[id] }),
+    [run, quiet, onDecide, onAnswer, onRetry, wasLive, given],
   );
 }
 
@@ -91,7 +112,7 @@ function givenBy(message: UIMessage): Record<string, Given> {
 function Blocks({ blocks, actions }: { blocks: Block[]; actions: Actions }) {
   if (blocks.length === 0) return null;
   return (
-    <div className="space-y-2">
+    <div className={actions.quiet ? "space-y-1" : "space-y-2"}>
       {blocks.filter(isUnusual).map((block) => (
         <Shown key={block.key} block={block} actions={actions} />
       ))}
@@ -113,7 +134,7 @@ const Shown = memo(
   ({ block, actions }: ShownProps) => {
     const Row = ROWS[block.kind] as ComponentType<ShownProps>;
     return (
-      <Linked run={actions.run} made={block.made}>
+      <Linked run={actions.run} made={block.made} pinned={block.kind === "todos" && block.pinned}>
         <Row block={block} actions={actions} />
       </Linked>
     );
@@ -123,11 +144,12 @@ const Shown = memo(
 
 const ROWS: { [K in Block["kind"]]: ComponentType<ShownProps<Extract<Block, { kind: K }>>> } = {
   text: Text,
-  reasoning: Reasoning,
+  activity: Work,
+  reasoning: ({ block, actions: { quiet } }) => <Reasoning block={block} quiet={quiet} />,
   tool: Tool,
   tools: ToolGroup,
-  todos: Todos,
-  steps: Steps,
+  todos: ({ block, actions: { quiet } }) => <Todos block={block} quiet={quiet} />,
+  steps: ({ block, actions: { quiet } }) => <Steps block={block} quiet={quiet} />,
   subagent: Nested,
   request: ({ block, actions: { onAnswer, onDecide } }) => (
     <Question block={block} onAnswer={onAnswer} onDecide={onDecide} />
@@ -136,8 +158,8 @@ const ROWS: { [K in Block["kind"]]: ComponentType<ShownProps<Extract<Block, { ki
   chart: ChartRow,
   data: DataRow,
   sources: Sources,
-  error: ({ block, actions: { wasLive, onRetry } }) => (
-    <ErrorBlock text={block.text} live={wasLive} onRetry={onRetry} />
+  error: ({ block, actions: { run, wasLive, onRetry } }) => (
+    <ErrorBlock text={block.text} code={block.code} run={run} live={wasLive} onRetry={onRetry} />
   ),
   ending: Ending,
 };
@@ -160,11 +182,27 @@ function Text({ block, actions }: ShownProps<TextBlock>) {
 function Tool({ block, actions }: ShownProps<ToolBlock>) {
   const isRequested = block.state === "waiting" && block.decision !== undefined;
   if (isRequested) return <Approval block={block} onDecide={actions.onDecide} />;
-  return <ToolCard block={block} />;
+  return <ToolCard block={block} quiet={actions.quiet} />;
+}
+
+function Work({ block, actions }: ShownProps<ActivityBlock>) {
+  return (
+    <Activity
+      block={block}
+      run={actions.run}
+      show={(blocks) => <Blocks blocks={blocks} actions={actions} />}
+    />
+  );
 }
 
 function Nested({ block, actions }: ShownProps<SubagentBlock>) {
-  return <Subagent block={block} show={(blocks) => <Blocks blocks={blocks} actions={actions} />} />;
+  return (
+    <Subagent
+      block={block}
+      quiet={actions.quiet}
+      show={(blocks) => <Blocks blocks={blocks} actions={actions} />}
+    />
+  );
 }
 
 /** Why an answer ended early. */
@@ -173,18 +211,19 @@ function Ending({ block: { reason } }: ShownProps<EndingBlock>) {
 }
 
 /** The agent is working and has no visible output yet. */
-function Working({ empty }: { empty: boolean }) {
+function Working({ empty, doing }: { empty: boolean; doing?: string }) {
+  const text = (empty && doing) || words.working;
   return (
     <div
       role="progressbar"
-      aria-label={words.working}
+      aria-label={text}
       className={classes(
         "flex min-h-10 items-center gap-2 text-block text-ink-2",
         !empty && "comes-late",
       )}
     >
       <LoaderCircle aria-hidden className="size-4 animate-spin" />
-      {empty && <span aria-hidden>{words.working}</span>}
+      {empty && <span aria-hidden>{text}</span>}
     </div>
   );
 }
@@ -192,5 +231,8 @@ function Working({ empty }: { empty: boolean }) {
 const BUSY: ReadonlySet<string> = new Set(["preparing", "running", "waiting"]);
 
 /** Whether the block itself shows that the run is active. */
-const isActive = (block: Block): boolean =>
-  ("active" in block && block.active) || ("state" in block && BUSY.has(block.state));
+function isActive(block: Block): boolean {
+  if (block.kind === "activity")
+    return block.blocks.length > FEW ? block.active : block.blocks.some(isActive);
+  return ("active" in block && block.active) || ("state" in block && BUSY.has(block.state));
+}

@@ -39,31 +39,47 @@ const LOOKS: Record<Variant, Look> = {
   },
 };
 
+interface ReasoningProps {
+  block: ReasoningBlock;
+  /** No box and no colour once it has ended. */
+  quiet?: boolean;
+}
+
 /** Output before the answer: a log (Processing) or reasoning (Thinking). */
-export function Reasoning({ block }: { block: ReasoningBlock }) {
+export function Reasoning({ block, quiet = false }: ReasoningProps) {
   const [open, toggle] = useFold(block.key, block);
   const look = LOOKS[block.variant];
+  const isQuiet = quiet && !block.active;
   return (
     <Fold
       open={open}
       onToggle={toggle}
-      className={classes("rounded-block border", look.box)}
-      headClassName={look.ink}
-      head={<Label block={block} look={look} />}
+      className={isQuiet ? undefined : classes("rounded-block border", look.box)}
+      headClassName={isQuiet ? "quiet-row" : look.ink}
+      head={<Label block={block} look={look} quiet={isQuiet} />}
     >
-      {block.variant === "processing" ? (
-        <Lines text={block.text} />
-      ) : (
-        <div className="small-text px-3 pb-3">
-          <Markdown text={block.text} streaming={block.active} />
-        </div>
-      )}
+      <div className={isQuiet ? "quiet-body" : undefined}>
+        {block.variant === "processing" ? (
+          <Lines text={block.text} />
+        ) : (
+          <div className="small-text px-3 pb-3">
+            <Markdown text={block.text} streaming={block.active} />
+          </div>
+        )}
+      </div>
     </Fold>
   );
 }
 
-function Label({ block: { active, durationMs }, look }: { block: ReasoningBlock; look: Look }) {
-  const Icon = active ? look.icons.active : look.icons.over;
+interface LabelProps {
+  block: ReasoningBlock;
+  look: Look;
+  quiet: boolean;
+}
+
+/** No tick where the run failed, and none in a quiet row. */
+function Label({ block: { active, durationMs, broken }, look, quiet }: LabelProps) {
+  const Icon = active || broken || quiet ? look.icons.active : look.icons.over;
   const over = durationMs === undefined ? look.over : look.overIn(duration(durationMs));
   return (
     <>
@@ -74,7 +90,9 @@ function Label({ block: { active, durationMs }, look }: { block: ReasoningBlock;
           active && look.icons.active === Settings && "animate-spin [animation-duration:3s]",
         )}
       />
-      <span className={classes("font-medium", active && classes("shimmer", look.shimmer))}>
+      <span
+        className={classes(!quiet && "font-medium", active && classes("shimmer", look.shimmer))}
+      >
         {active ? look.active : over}
       </span>
     </>

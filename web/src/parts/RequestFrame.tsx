@@ -1,5 +1,7 @@
 import { type LucideIcon, ShieldQuestionMark } from "lucide-react";
 import { type ReactNode, useId } from "react";
+import { access } from "@/state/access";
+import { useStore } from "@/store";
 import { strings } from "@/strings";
 
 const words = strings.parts;
@@ -10,17 +12,19 @@ interface RequestFrameProps {
   children: ReactNode;
 }
 
-/** The frame around an input request. */
+/** The frame around an input request, which only a chat's owner can answer. */
 export function RequestFrame({
   title,
   icon: Icon = ShieldQuestionMark,
   children,
 }: RequestFrameProps) {
   const id = useId();
+  const { readOnly } = useStore(access);
   return (
     <fieldset
       aria-labelledby={id}
       tabIndex={-1}
+      disabled={readOnly}
       className="min-w-0 rounded-block border border-running bg-ground px-3 py-3 text-block"
     >
       <p id={id} className="mb-2 flex items-start gap-2 font-medium">

@@ -59,7 +59,7 @@ function Line({ item, number }: { item: SourceItem; number?: number }) {
       <div className="min-w-0">
         <Title item={item} />
         {item.quotes.map((quote) => (
-          <q key={quote} className="mt-0.5 line-clamp-3 block border-l-2 pl-2 text-ink-2 italic">
+          <q key={quote} className="mt-0.5 line-clamp-3 block border-s-2 ps-2 text-ink-2 italic">
             {quote}
           </q>
         ))}

@@ -8,8 +8,10 @@ import {
   type LucideIcon,
 } from "lucide-react";
 import type { Item, ItemState, StepsBlock, TodosBlock } from "@/parts/blocks";
+import { useChoice } from "@/state/folds";
 import { strings } from "@/strings";
 import { classes } from "@/ui/classes";
+import { Fold } from "@/ui/Fold";
 
 const words = strings.parts;
 
@@ -22,13 +24,45 @@ const LOOKS: Record<ItemState, { icon: LucideIcon; look: string }> = {
 };
 
 /** The agent's plan and its progress. */
-export function Todos({ block: { items } }: { block: TodosBlock }) {
-  return <Stepper items={items} strikes />;
+export function Todos({ block, quiet = false }: { block: TodosBlock; quiet?: boolean }) {
+  return quiet ? <Plan block={block} /> : <Stepper items={block.items} strikes />;
 }
 
 /** The steps so far, without a plan. */
-export function Steps({ block: { items } }: { block: StepsBlock }) {
+export function Steps({ block: { items }, quiet = false }: { block: StepsBlock; quiet?: boolean }) {
+  if (quiet) return <Lines items={items} quiet className="py-1 text-block text-ink-2" />;
   return <Stepper items={items} />;
+}
+
+/** The plan as one line, which stays in sight while the run works on it. */
+function Plan({ block: { key, items, pinned } }: { block: TodosBlock }) {
+  const [choice, choose] = useChoice(key);
+  const done = items.filter((item) => item.state === "done").length;
+  const now = pinned ? items.find((item) => item.state === "running") : undefined;
+  const head = (
+    <>
+      <ListChecks aria-hidden className="size-4 shrink-0" />
+      <span className="shrink-0">{strings.activity.plan}</span>
+      <span className="min-w-0 flex-1 truncate font-medium">{now?.text}</span>
+      <span className="shrink-0 tabular-nums">{words.stepsDone(done, items.length)}</span>
+    </>
+  );
+  return (
+    <Fold
+      open={choice ?? false}
+      onToggle={choose}
+      className={pinned ? "overflow-hidden rounded-block border bg-ground" : undefined}
+      headClassName={pinned ? undefined : "quiet-row"}
+      head={head}
+    >
+      <Lines
+        items={items}
+        strikes
+        quiet={!pinned}
+        className="max-h-[40dvh] overflow-y-auto px-3 pb-3 text-block"
+      />
+    </Fold>
+  );
 }
 
 function Stepper({ items, strikes = false }: { items: Item[]; strikes?: boolean }) {
@@ -36,15 +70,27 @@ function Stepper({ items, strikes = false }: { items: Item[]; strikes?: boolean 
   return (
     <div className="rounded-block border bg-ground px-3 py-2.5 text-block">
       {(strikes || items.length > 1) && <Progress done={done} count={items.length} />}
-      <ol className="space-y-1.5">
-        {items.map((item, number) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: an item is identified by its index
-          <Line key={number} item={item} strikes={strikes} />
-        ))}
-      </ol>
+      <Lines items={items} strikes={strikes} />
     </div>
   );
 }
+
+interface LinesProps {
+  items: Item[];
+  strikes?: boolean;
+  /** Colour only for what is going on. */
+  quiet?: boolean;
+  className?: string;
+}
+
+const Lines = ({ items, strikes = false, quiet = false, className }: LinesProps) => (
+  <ol className={classes("space-y-1.5", className)}>
+    {items.map((item, number) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: an item is identified by its index
+      <Line key={number} item={item} strikes={strikes} quiet={quiet} />
+    ))}
+  </ol>
+);
 
 function Progress({ done, count }: { done: number; count: number }) {
   return (
@@ -52,7 +98,7 @@ function Progress({ done, count }: { done: number; count: number }) {
       <div className="mb-2 flex items-center gap-2">
         <ListChecks aria-hidden className="size-4 shrink-0 text-ink-2" />
         <span className="font-medium">{words.steps(count)}</span>
-        <span className="ml-auto text-ink-2 tabular-nums">{words.stepsDone(done, count)}</span>
+        <span className="ms-auto text-ink-2 tabular-nums">{words.stepsDone(done, count)}</span>
       </div>
       <div
         role="progressbar"
@@ -72,12 +118,24 @@ function Progress({ done, count }: { done: number; count: number }) {
   );
 }
 
-function Line({ item: { text, state }, strikes }: { item: Item; strikes: boolean }) {
+interface LineProps {
+  item: Item;
+  strikes: boolean;
+  quiet: boolean;
+}
+
+function Line({ item: { text, state }, strikes, quiet }: LineProps) {
   const { icon: Icon, look } = LOOKS[state];
   const isOver = strikes && state === "done";
   return (
     <li className="flex items-start gap-2">
-      <Icon aria-hidden className={classes("mt-[3px] size-4 shrink-0", look)} />
+      <Icon
+        aria-hidden
+        className={classes(
+          "mt-[3px] size-4 shrink-0",
+          quiet && state !== "running" ? "text-ink-2" : look,
+        )}
+      />
       <span className="sr-only">{words.itemStates[state]}: </span>
       <span
         className={classes(

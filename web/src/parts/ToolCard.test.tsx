@@ -3,8 +3,10 @@ import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import type { CallState, ToolBlock } from "@/parts/blocks";
 import { Parts } from "@/parts/Parts";
-import { firstArgument, ToolCard } from "@/parts/ToolCard";
+import { ToolCard } from "@/parts/ToolCard";
 import { ToolGroup } from "@/parts/ToolGroup";
+import { firstArgument } from "@/parts/tools/names";
+import { everyStep } from "@/state/folds";
 import { strings } from "@/strings";
 
 const tool = (more: Partial<ToolBlock> = {}): ToolBlock => ({
@@ -100,7 +102,8 @@ test("many calls are one row with their number and failures", () => {
   expect(screen.getAllByRole("button", { expanded: false })).toHaveLength(5);
 });
 
-test("a card that the user opened is not hidden when a fourth call ends", () => {
+test("with every step, a card that the user opened is not hidden when a fourth call ends", () => {
+  everyStep.set(true);
   const call = (toolCallId: string, state: string) => ({
     type: "dynamic-tool",
     toolCallId,

@@ -1,74 +1,110 @@
-import { Wrench } from "lucide-react";
-import { Json } from "@/content/Json";
-import { isFields } from "@/json";
+import {
+  ArrowLeftRight,
+  Code2,
+  FilePen,
+  FileText,
+  Globe,
+  Image,
+  type LucideIcon,
+  Search,
+  SquareTerminal,
+  Table2,
+  Wrench,
+} from "lucide-react";
 import { Outcome } from "@/parts/Answered";
 import type { Answered, ToolBlock } from "@/parts/blocks";
-import { FINISHED } from "@/parts/calls";
 import { Pill } from "@/parts/Pill";
+import { kindOf, type ToolKind } from "@/parts/tools/kinds";
+import { firstArgument, summaryOf, titleOf } from "@/parts/tools/names";
+import { ToolBody } from "@/parts/tools/ToolBody";
 import { useChoice } from "@/state/folds";
-import { strings } from "@/strings";
-import { Caption } from "@/ui/Caption";
+import { classes } from "@/ui/classes";
 import { Fold } from "@/ui/Fold";
 
-const words = strings.parts;
+const ICONS: Record<ToolKind, LucideIcon> = {
+  search: Search,
+  shell: SquareTerminal,
+  python: Code2,
+  read: FileText,
+  edit: FilePen,
+  http: Globe,
+  table: Table2,
+  image: Image,
+  handoff: ArrowLeftRight,
+  other: Wrench,
+};
+
+interface ToolCardProps {
+  block: ToolBlock;
+  /** One line among others: a readable name, and no box. */
+  quiet?: boolean;
+}
 
 /** A tool call: one row, with its input and result below. */
-export function ToolCard({ block }: { block: ToolBlock }) {
+export function ToolCard({ block, quiet = false }: ToolCardProps) {
   const [choice, choose] = useChoice(block.key);
   const open = choice ?? false;
   return (
-    <div className="rounded-block border bg-ground">
-      <Fold open={open} onToggle={choose} head={<Head block={block} />}>
-        <Body block={block} />
+    <div className={quiet ? undefined : "rounded-block border bg-ground"}>
+      <Fold
+        open={open}
+        onToggle={choose}
+        headClassName={quiet ? "quiet-row" : undefined}
+        head={quiet ? <QuietHead block={block} /> : <Head block={block} />}
+      >
+        <div className={quiet ? "quiet-body" : undefined}>
+          <ToolBody block={block} named={quiet} />
+        </div>
       </Fold>
-      {!open && block.state === "failed" && <ErrorLine text={block.error ?? ""} />}
+      {!open && block.state === "failed" && <ErrorLine text={block.error ?? ""} quiet={quiet} />}
       {block.decision?.answer && <Decided answer={block.decision.answer} />}
     </div>
   );
 }
 
-function Head({ block: { name, input, state } }: { block: ToolBlock }) {
+function Head({ block }: { block: ToolBlock }) {
+  const Icon = ICONS[kindOf(block)];
   return (
     <>
-      <Wrench aria-hidden className="size-4 shrink-0 text-ink-2" />
-      <span className="max-w-[55%] shrink-0 truncate font-mono text-mono font-medium">{name}</span>
-      <span className="min-w-0 flex-1 truncate font-mono text-mono text-ink-2">
-        {firstArgument(input)}
+      <Icon aria-hidden className="size-4 shrink-0 text-ink-2" />
+      <span className="max-w-[55%] shrink-0 truncate font-mono text-mono font-medium">
+        {block.name}
       </span>
-      <Pill state={state} />
+      <span className="min-w-0 flex-1 truncate font-mono text-mono text-ink-2">
+        {firstArgument(block.input)}
+      </span>
+      <Pill state={block.state} />
     </>
   );
 }
 
-function Body({ block: { input, output, error, state } }: { block: ToolBlock }) {
-  const isEmpty = input === undefined || (isFields(input) && Object.keys(input).length === 0);
+function QuietHead({ block }: { block: ToolBlock }) {
+  const Icon = ICONS[kindOf(block)];
   return (
-    <div className="space-y-3 px-3 pb-3">
-      {!isEmpty && <Value label={words.parameters} value={input} />}
-      {error !== undefined && <Value label={words.error} value={error} />}
-      {output !== undefined && <Value label={words.result} value={output} />}
-      {isEmpty && error === undefined && output === undefined && (
-        <p className="text-block text-ink-2">
-          {FINISHED.has(state) ? words.noResult : words.noResultYet}
-        </p>
-      )}
-    </div>
+    <>
+      <Icon aria-hidden className="size-4 shrink-0" />
+      <span className="max-w-[60%] shrink-0 truncate">{titleOf(block)}</span>
+      <span className="min-w-0 flex-1 truncate font-mono text-mono">{summaryOf(block)}</span>
+      {block.state !== "done" && <Pill state={block.state} />}
+    </>
   );
 }
 
-function Value({ label, value }: { label: string; value: unknown }) {
-  return (
-    <div>
-      <Caption>{label}</Caption>
-      <Json value={value} label={label} />
-    </div>
-  );
+interface ErrorLineProps {
+  text: string;
+  name?: string;
+  quiet?: boolean;
 }
 
 /** The error of a failed call is visible without opening the card. */
-export function ErrorLine({ text, name }: { text: string; name?: string }) {
+export function ErrorLine({ text, name, quiet = false }: ErrorLineProps) {
   return (
-    <p className="mx-3 mb-2 line-clamp-2 font-mono text-mono break-words whitespace-pre-wrap text-bad">
+    <p
+      className={classes(
+        "mb-2 line-clamp-2 font-mono text-mono break-words whitespace-pre-wrap text-bad",
+        quiet ? "ms-6" : "mx-3",
+      )}
+    >
       {name && <span className="font-medium">{name}: </span>}
       {text}
     </p>
@@ -81,12 +117,4 @@ function Decided({ answer }: { answer: Answered }) {
       <Outcome answer={answer} />
     </div>
   );
-}
-
-/** The input members that best summarize a call. */
-export function firstArgument(input: unknown): string {
-  const first = isFields(input) ? Object.values(input)[0] : input;
-  if (first === undefined || first === null) return "";
-  const text = typeof first === "string" ? first : JSON.stringify(first);
-  return text.slice(0, 200).replace(/\s+/g, " ").trim();
 }

@@ -14,6 +14,8 @@ export interface TextBlock extends Made {
   tone: "answer" | "commentary" | "refusal";
   active: boolean;
   citations: Source[];
+  /** How long the agent worked before it, since the text before. */
+  workedMs?: number;
 }
 
 export type Variant = "processing" | "thinking";
@@ -28,6 +30,8 @@ export interface ReasoningBlock extends Made {
   /** Another block follows. */
   newer: boolean;
   durationMs?: number;
+  /** The run failed or was stopped: nothing here says that all went well. */
+  broken?: boolean;
 }
 
 export type CallState =
@@ -62,6 +66,8 @@ export interface ToolBlock extends Made {
   key: string;
   callId: string;
   name: string;
+  /** The kind of tool that the server names, if any. */
+  declared?: string;
   state: CallState;
   /** The input received so far. */
   input: unknown;
@@ -87,6 +93,8 @@ export interface TodosBlock extends Made {
   kind: "todos";
   key: string;
   items: Item[];
+  /** The run works on it: it stays in sight. */
+  pinned?: boolean;
 }
 
 export interface StepsBlock extends Made {
@@ -173,6 +181,7 @@ interface ErrorBlockData extends Made {
   kind: "error";
   key: string;
   text: string;
+  code?: string;
 }
 
 export interface EndingBlock extends Made {
@@ -181,8 +190,19 @@ export interface EndingBlock extends Made {
   reason: string;
 }
 
+/** The work between two texts of the answer; see `work.ts`. */
+export interface ActivityBlock extends Made {
+  kind: "activity";
+  key: string;
+  blocks: Block[];
+  /** The run is at work here. */
+  active: boolean;
+  workedMs?: number;
+}
+
 export type Block =
   | TextBlock
+  | ActivityBlock
   | ReasoningBlock
   | ToolBlock
   | ToolsBlock

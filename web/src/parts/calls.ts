@@ -4,7 +4,7 @@ import { type Fields, fieldsOf, textOf } from "@/json";
 import { allowedOf } from "@/parts/allowed";
 import type { Answered, CallState, ToolBlock, Verdict } from "@/parts/blocks";
 import type { Facts } from "@/parts/facts";
-import { dataOf, idOf, type Part } from "@/parts/wire";
+import { dataOf, idOf, moboxOf, type Part } from "@/parts/wire";
 
 const STATES: Record<string, CallState> = {
   "input-streaming": "preparing",
@@ -38,12 +38,14 @@ export function readTool(part: Part, key: string, facts: Facts): ToolBlock {
   const fields = part as unknown as Fields;
   const error = textOf(fields.errorText);
   const decision = decisionOf(fields.approval, facts.approvals.get(callOf(part)));
+  const declared = textOf(moboxOf(part).kind);
   return {
     kind: "tool",
     key,
     callId: callOf(part),
     made: [callOf(part)],
     name: toolName(part),
+    ...(declared && { declared }),
     state: stateOf(fields, facts),
     input: fields.input ?? fields.rawInput,
     ...("output" in fields && { output: fields.output }),

@@ -23,10 +23,18 @@ export function messageMarkdown(message: UIMessage): string {
   return join([...written(view(message, false)), usage && `*${usage.line}*`]);
 }
 
-/** A whole conversation. */
-export function chatMarkdown(title: string, messages: UIMessage[]): string {
+/** A whole conversation; `note` is what is written below a message. */
+export function chatMarkdown(
+  title: string,
+  messages: UIMessage[],
+  note: (message: UIMessage) => string | undefined = () => undefined,
+): string {
   const parts = messages.map((message) =>
-    join([`## ${words.speakers[message.role] ?? message.role}`, messageMarkdown(message)]),
+    join([
+      `## ${words.speakers[message.role] ?? message.role}`,
+      messageMarkdown(message),
+      note(message),
+    ]),
   );
   return `${join([`# ${oneLine(title)}`, ...parts])}\n`;
 }
@@ -43,6 +51,7 @@ function write<K extends Block["kind"]>(block: Extract<Block, { kind: K }>): str
 
 const WRITERS: Writers = {
   text: ({ text }) => text.trim(),
+  activity: ({ blocks }) => join(written(blocks)),
   reasoning: ({ variant, text, durationMs }) => {
     const [plain, within] =
       variant === "processing"

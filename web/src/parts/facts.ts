@@ -1,6 +1,6 @@
 /** Facts about the whole message that are needed to read its parts. */
 import type { UIMessage } from "ai";
-import { type Fields, listOf, textOf } from "@/json";
+import { type Fields, fieldsOf, listOf, textOf } from "@/json";
 import { callOf, isTool } from "@/parts/calls";
 import { dataOf, endingOf, type Part, scopeOf } from "@/parts/wire";
 
@@ -8,6 +8,8 @@ export interface Facts {
   live: boolean;
   /** The run has ended. */
   over: boolean;
+  /** The run failed or was stopped. */
+  broken: boolean;
   /** The run waits for an answer. */
   waiting: boolean;
   /** Ids of retracted parts. */
@@ -25,19 +27,26 @@ export interface Facts {
   senders: Set<string>;
   /** The scopes whose plan is shown. */
   plans: Set<string>;
+  /** The texts of all plans' items. */
+  planned: string[];
 }
+
+/** Endings after which nothing is marked as done well. */
+const BROKEN: ReadonlySet<string> = new Set(["cancelled", "interrupted", "truncated", "lost"]);
 
 export const nameOfScope = (scope: readonly string[]): string => scope.join("\u0000");
 
 export function factsOf(message: UIMessage, live: boolean): Facts {
   const { parts } = message;
-  const over = endingOf(message) !== undefined && !live;
+  const ending = live ? undefined : endingOf(message);
+  const over = ending !== undefined;
   const calls = new Map(parts.filter(isTool).map((part) => [callOf(part), part]));
   const open = new Set(over ? [] : parts.filter((part) => isOpen(part, calls)));
   const waitsForApproval = parts.some((part) => stateOf(part) === "approval-requested");
   return {
     live,
     over,
+    broken: over && (ending.error !== undefined || BROKEN.has(ending.reason)),
     waiting: !over && (open.size > 0 || waitsForApproval),
     retracted: new Set(parts.flatMap(retractedBy)),
     requested: new Set([...open].map((part) => textOf(dataOf(part).toolCallId) ?? "")),
@@ -49,8 +58,14 @@ export function factsOf(message: UIMessage, live: boolean): Facts {
     plans: new Set(
       parts.filter((part) => part.type === "data-todos").map((part) => nameOfScope(scopeOf(part))),
     ),
+    planned: parts.filter((part) => part.type === "data-todos").flatMap(itemsOf),
   };
 }
+
+const itemsOf = (part: Part): string[] =>
+  listOf(dataOf(part).items)
+    .flatMap((item) => [textOf(fieldsOf(item).content), textOf(fieldsOf(item).activeForm)])
+    .filter((text) => text !== undefined && text !== "") as string[];
 
 const isSubagent = (part: Part) => part.type === "data-subagent";
 const announced = (part: Part) => (isSubagent(part) ? [idOfData(part)] : []);

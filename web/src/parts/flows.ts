@@ -17,6 +17,7 @@ interface Piece {
   text: string;
   tone: TextBlock["tone"];
   active: boolean;
+  workedMs?: number;
   key: () => string;
 }
 
@@ -115,7 +116,7 @@ export class Flows {
   }
 }
 
-function begin(list: Block[], { tone, key }: Piece): TextBlock {
+function begin(list: Block[], { tone, key, workedMs }: Piece): TextBlock {
   const flow: TextBlock = {
     kind: "text",
     key: key(),
@@ -123,6 +124,7 @@ function begin(list: Block[], { tone, key }: Piece): TextBlock {
     tone,
     active: false,
     citations: [],
+    ...(workedMs !== undefined && { workedMs }),
   };
   list.push(flow);
   return flow;

@@ -2,17 +2,18 @@
 import type { Block, ReasoningBlock, ToolBlock, Variant } from "@/parts/blocks";
 import { FINISHED } from "@/parts/calls";
 
-/** Up to this many consecutive finished calls are shown one by one. */
 const IN_A_ROW = 3;
 
 /** Blocks that belong to others or to the whole message; they do not end reasoning before them. */
 const SECONDARY: ReadonlySet<Block["kind"]> = new Set(["data", "sources", "error", "ending"]);
 
-export function finish(blocks: Block[]): Block[] {
-  for (const block of blocks) if (block.kind === "subagent") block.blocks = finish(block.blocks);
+/** `most`: how many finished calls in a row are shown one by one. */
+export function finish(blocks: Block[], most = IN_A_ROW): Block[] {
+  for (const block of blocks)
+    if (block.kind === "subagent") block.blocks = finish(block.blocks, most);
   const joined = joinThoughts(blocks);
   markOld(joined);
-  return group(joined);
+  return group(joined, most);
 }
 
 /** Joins adjacent reasoning blocks, and adjacent log blocks. */
@@ -48,12 +49,12 @@ function markOld(blocks: Block[]): void {
   }
 }
 
-function group(blocks: Block[]): Block[] {
+function group(blocks: Block[], most: number): Block[] {
   const grouped: Block[] = [];
   let row: ToolBlock[] = [];
   const endRow = () => {
     const [first] = row;
-    if (first && row.length > IN_A_ROW)
+    if (first && row.length > most)
       grouped.push({
         kind: "tools",
         key: `${first.key}/row`,

@@ -22,11 +22,12 @@ export function usageOf(message: UIMessage): UsageText | undefined {
   // The server measured the whole run, the agent only its own part.
   const ms = numberOf(metadata.durationMs) ?? numberOf(usage.durationMs);
   const tokensIn = formatted(usage.inputTokens, words.tokensIn);
+  const isSimulated = metadata.simulated === true;
   const line = join([
-    metadata.simulated === true ? strings.models.simulated : undefined,
+    isSimulated ? strings.models.simulated : undefined,
     tokensIn,
     formatted(usage.outputTokens, tokensIn ? words.tokensOut : words.tokensOnlyOut),
-    money(numberOf(usage.costUsd)),
+    isSimulated ? undefined : money(numberOf(usage.costUsd)), // an SDK's estimate: nobody was paid
     formatted(ms, duration),
   ]);
   const more = join([
@@ -46,7 +47,8 @@ function formatted(value: unknown, format: (count: number) => string): string | 
 }
 
 /** Small amounts are exact: most answers cost less than a cent. */
-function money(dollars: number | undefined): string | undefined {
+export function money(dollars: number | undefined): string | undefined {
   if (dollars === undefined) return undefined;
-  return `$${dollars.toFixed(dollars >= 1 || dollars === 0 ? 2 : 4)}`;
+  const amount = dollars.toFixed(dollars >= 1 || dollars === 0 ? 2 : 4);
+  return strings.inspecting.timeline.dollars(amount);
 }

@@ -14,14 +14,24 @@ import { type Facts, factsOf, nameOfScope } from "@/parts/facts";
 import { readFile } from "@/parts/fileItems";
 import { Flows } from "@/parts/flows";
 import { finish } from "@/parts/grouping";
+import { withoutRepeated } from "@/parts/repeated";
 import { isOnCards } from "@/parts/reports";
 import { Subagents } from "@/parts/subagents";
 import { dataOf, END, endingOf, idOf, moboxOf, namesOf, type Part, scopeOf } from "@/parts/wire";
+import { foldWork } from "@/parts/work";
+import { strings } from "@/strings";
 
-export function view(message: UIMessage, live: boolean): Block[] {
-  const reader = new Reader(message, factsOf(message, live));
+/** `steps`: every block by itself. `answer`: the work between texts is one block each. */
+export type Style = "steps" | "answer";
+
+export function view(message: UIMessage, live: boolean, style: Style = "steps"): Block[] {
+  const facts = factsOf(message, live);
+  const reader = new Reader(message, facts);
   for (const part of message.parts) reader.read(part);
-  return reader.blocks();
+  const blocks = reader.blocks();
+  if (style === "steps") return finish(blocks);
+  const { durationMs } = fieldsOf(message.metadata);
+  return foldWork(finish(withoutRepeated(blocks, facts), Infinity), facts, numberOf(durationMs));
 }
 
 class Reader {
@@ -68,11 +78,12 @@ class Reader {
     this.subagents.finish();
     const sources = this.flows.finish(this.facts);
     if (sources) this.root.push(sources);
-    const { reason, error } = endingOf(this.message) ?? {};
+    const { reason, error, code } = endingOf(this.message) ?? {};
     const key = this.key("end", undefined);
-    if (error !== undefined) this.root.push({ kind: "error", key, made: [END], text: error });
+    if (error !== undefined)
+      this.root.push({ kind: "error", key, made: [END], text: error, ...(code && { code }) });
     else if (reason !== undefined) this.root.push({ kind: "ending", key, made: [END], reason });
-    return finish(this.root);
+    return this.root;
   }
 }
 
@@ -112,11 +123,13 @@ const payloadOf = (part: Part) => (part as { data?: unknown }).data;
 function readText(reader: Reader, part: Part): void {
   const fields = part as unknown as Fields;
   const tone = textOf(moboxOf(part).variant);
+  const workedMs = numberOf(moboxOf(part).workedMs);
   reader.flows.text(reader.list(part), {
     id: idOf(part),
     text: textOf(fields.text) ?? "",
     tone: tone === "commentary" || tone === "refusal" ? tone : "answer",
     active: reader.facts.live && fields.state === "streaming",
+    ...(workedMs !== undefined && { workedMs }),
     key: () => reader.key("text", idOf(part)),
   });
 }
@@ -135,6 +148,10 @@ function readReasoning(reader: Reader, part: Part): void {
   const fields = part as unknown as Fields;
   const text = textOf(fields.text) ?? "";
   if (text.trim() === "") return;
+  if (moboxOf(part).said === true && scopeOf(part).length > 0) {
+    readText(reader, part);
+    return;
+  }
   const variant = variantOf(part, text);
   if (variant === "thinking" && isOnCards(text, reader.facts)) {
     reader.flows.breakOff(reader.list(part));
@@ -150,6 +167,7 @@ function readReasoning(reader: Reader, part: Part): void {
     active: reader.facts.live && fields.state === "streaming",
     newer: false,
     ...(durationMs !== undefined && { durationMs }),
+    ...(reader.facts.broken && { broken: true }),
   });
 }
 
@@ -207,6 +225,9 @@ function readTodos(reader: Reader, part: Part): void {
     });
 }
 
+/** Steps that have no name of their own. */
+const STEPS: Record<string, string> = { compaction: strings.activity.compaction };
+
 const STEP_STATES: Record<string, ItemState> = {
   running: "running",
   error: "failed",
@@ -216,7 +237,7 @@ const STEP_STATES: Record<string, ItemState> = {
 
 function readStep(reader: Reader, part: Part): void {
   const data = dataOf(part);
-  const text = textOf(data.name) ?? textOf(data.kind) ?? "";
+  const text = textOf(data.name) || STEPS[textOf(data.kind) ?? ""] || textOf(data.kind) || "";
   const state = STEP_STATES[textOf(data.status) ?? ""] ?? "done";
   const item: Item = { text, state: itemState(state, reader.facts) };
   const list = reader.list(part);

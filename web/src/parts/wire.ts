@@ -46,12 +46,22 @@ export interface Ending {
   reason: string;
   /** The error, if it failed. */
   error?: string;
+  /** The code of that error. */
+  code?: string;
 }
+
+const FAILURES = new Set(["error", "lost"]);
+
+/** Whether a run failed. */
+export const hasFailed = (ending: Ending | undefined): boolean =>
+  ending !== undefined && (ending.error !== undefined || FAILURES.has(ending.reason));
 
 /** The ending of a message's run; undefined while it runs or waits. */
 export function endingOf(message: UIMessage | undefined): Ending | undefined {
   const value = fieldsOf(message?.metadata);
   const reason = textOf(value.reason);
   const error = textOf(value.error);
-  return reason === undefined ? undefined : { reason, ...(error !== undefined && { error }) };
+  const code = textOf(value.errorCode);
+  if (reason === undefined) return undefined;
+  return { reason, ...(error !== undefined && { error }), ...(code !== undefined && { code }) };
 }

@@ -1,4 +1,4 @@
-import { address, Refused } from "@/api";
+import { address, Refused, runPath } from "@/api";
 import { failureMessage, failureOf } from "@/failure";
 import { fetchWithKey } from "@/key";
 import { Backoff, SILENCE } from "@/runs/backoff";
@@ -73,7 +73,7 @@ export class RunReader {
   async #request(signal: AbortSignal): Promise<ReadingState["phase"]> {
     const { path, query } = this.route;
     const silence = new Silence(signal);
-    const url = address(`api/runs/${encodeURIComponent(this.runId)}/${path}`, {
+    const url = address(`${runPath(this.runId)}/${path}`, {
       ...query,
       live: "sse",
       after: this.#cursor,

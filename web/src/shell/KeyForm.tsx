@@ -1,5 +1,7 @@
 import { type FormEvent, useId, useState } from "react";
+import { brand } from "@/brand";
 import { credentials } from "@/key";
+import { Logo } from "@/shell/Logo";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 
@@ -22,6 +24,10 @@ export function KeyForm({ isRefused, isOfApp }: Props) {
   return (
     <main className="flex h-dvh items-center justify-center p-4">
       <form onSubmit={submit} className="w-full max-w-sm rounded-large border bg-ground p-6">
+        <p className="mb-4 flex items-center gap-2 font-semibold">
+          <Logo />
+          {brand.name}
+        </p>
         <h1 className="text-lg font-semibold">{strings.shell.signInTitle}</h1>
         <p id={`${id}-line`} className="mt-1 text-block text-ink-2">
           {words.line}

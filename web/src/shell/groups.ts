@@ -1,4 +1,5 @@
 import type { ChatRow } from "@/api";
+import { locale as pageLocale } from "@/language";
 import { strings } from "@/strings";
 
 interface Group<T extends ChatRow> {
@@ -9,7 +10,11 @@ interface Group<T extends ChatRow> {
 const DAY = 86_400_000;
 
 /** Groups the chats by last activity, in order. */
-export function groupByTime<T extends ChatRow>(rows: T[], now: Date, locale?: string): Group<T>[] {
+export function groupByTime<T extends ChatRow>(
+  rows: T[],
+  now: Date,
+  locale = pageLocale,
+): Group<T>[] {
   const today = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
   const months = new Intl.DateTimeFormat(locale, { month: "long", year: "numeric" });
   const labelOf = ({ updatedAt }: ChatRow): string => {

@@ -10,6 +10,7 @@ interface Actions {
   onSearch: () => void;
   onNew: () => void;
   onPanel: () => void;
+  onSidebar: () => void;
   onHelp: () => void;
 }
 
@@ -27,6 +28,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["Shift", "Enter"], description: names.line },
   { keys: ["Esc"], description: names.stop },
   { keys: ["↑"], description: names.editLast },
+  { keys: ["/"], description: strings.composer.slash.shortcut },
   {
     keys: [MODIFIER.trim(), "K"],
     description: names.search,
@@ -46,6 +48,12 @@ export const SHORTCUTS: readonly Shortcut[] = [
     does: "onPanel",
   },
   {
+    keys: [MODIFIER.trim(), "B"],
+    description: strings.sidebar.toggleShortcut,
+    matches: (event) => isCommand(event, "b") && !event.shiftKey,
+    does: "onSidebar",
+  },
+  {
     keys: ["?"],
     description: names.help,
     matches: (event) => event.key === "?" && !isCommand(event, "?") && !isTyping(event.target),
@@ -54,17 +62,18 @@ export const SHORTCUTS: readonly Shortcut[] = [
 ];
 
 /** Installs the page-wide shortcuts. */
-export function useShortcuts({ onSearch, onNew, onPanel, onHelp }: Actions): void {
+export function useShortcuts(actions: Actions): void {
+  const { onSearch, onNew, onPanel, onSidebar, onHelp } = actions;
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const { does } = SHORTCUTS.find(({ matches }) => matches?.(event)) ?? {};
       if (!does || event.defaultPrevented) return;
       event.preventDefault();
-      ({ onSearch, onNew, onPanel, onHelp })[does]();
+      ({ onSearch, onNew, onPanel, onSidebar, onHelp })[does]();
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
-  }, [onSearch, onNew, onPanel, onHelp]);
+  }, [onSearch, onNew, onPanel, onSidebar, onHelp]);
 }
 
 const isCommand = (event: KeyboardEvent, key: string) =>

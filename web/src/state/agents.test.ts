@@ -4,10 +4,11 @@ import { isOnlyDemo, mode, nextAgent } from "@/state/agents";
 const known = ["coder", "demo", "writer"].map((id) => ({ id, name: id, description: "" }));
 const next = (more: object) => nextAgent({ agents: known, mode: "live", ...more })?.id;
 
-it("takes the selected agent, else the last one to answer, else the previous selection", () => {
+it("takes the selected agent, else the last one to answer, else the previous selection, else the default", () => {
   expect(next({ picked: "writer", last: "coder", preferred: "demo" })).toBe("writer");
   expect(next({ last: "coder", preferred: "demo" })).toBe("coder");
-  expect(next({ preferred: "writer" })).toBe("writer");
+  expect(next({ preferred: "writer", preset: "demo" })).toBe("writer");
+  expect(next({ preferred: "gone", preset: "demo" })).toBe("demo");
   expect(next({})).toBe("coder");
 });
 

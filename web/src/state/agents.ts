@@ -17,6 +17,8 @@ export const preferred = stored<string>("mobox:agent", "", isWord);
 
 interface State {
   agents: Agent[];
+  /** The server's default, by id. */
+  preset?: string;
   problems: AgentProblem[];
   phase: "loading" | "ready" | "failed";
 }
@@ -24,13 +26,14 @@ const state = new Store<State>({ agents: [], problems: [], phase: "loading" });
 
 export const agents = {
   use: () => useStore(state).agents,
+  usePreset: () => useStore(state).preset,
   useProblems: () => useStore(state).problems,
   useFailed: () => useStore(state).phase === "failed",
   get: () => state.get().agents,
   async load(): Promise<void> {
     try {
-      const { agents, problems = [] } = await getAgents();
-      state.set({ agents, problems, phase: "ready" });
+      const { agents, default: preset, problems = [] } = await getAgents();
+      state.set({ agents, preset: preset ?? undefined, problems, phase: "ready" });
     } catch {
       state.set({ phase: "failed" });
     }
@@ -45,13 +48,15 @@ interface Choice {
   /** The agent of its last run. */
   last?: string;
   preferred?: string;
+  /** The server's default. */
+  preset?: string;
 }
 
-/** The agent for the next turn: the first of these that exists, else the server's default. */
+/** The agent for the next turn: the first of these that exists, else the first of all. */
 export function nextAgent(choice: Choice): Agent | undefined {
   const { agents: known } = choice;
   const named = choice.mode === "demo" ? [DEMO] : [];
-  const wanted = [...named, choice.picked, choice.last, choice.preferred];
+  const wanted = [...named, choice.picked, choice.last, choice.preferred, choice.preset];
   for (const id of wanted) {
     const found = known.find((agent) => agent.id === id);
     if (found) return found;

@@ -1,5 +1,6 @@
-import { type ChatRow, deleteChat, getChats, type ListedChat, renameChat } from "@/api";
+import { type ChatRow, deleteChat, getChats, type ListedChat, pinChat, renameChat } from "@/api";
 import { failureOf } from "@/failure";
+import { notifying } from "@/state/notices";
 import { type ChatChange, notifyAll, subscribe } from "@/state/tabs";
 import { Store } from "@/store";
 
@@ -8,6 +9,8 @@ const INTERVAL = 4_000;
 
 interface ChatListState {
   rows: ListedChat[];
+  /** Pinned chats, which may be on none of the loaded pages. */
+  pinned: ListedChat[];
   /** The open chat, which may be on none of the loaded pages. */
   opened?: ChatRow;
   before?: string | null;
@@ -18,24 +21,33 @@ interface ChatListState {
 
 /** All chats, or search results: page by page, the latest first. */
 export class ChatList {
-  readonly state = new Store<ChatListState>({ rows: [], phase: "loading", isLost: false });
+  readonly state = new Store<ChatListState>({
+    rows: [],
+    pinned: [],
+    phase: "loading",
+    isLost: false,
+  });
   #requested = 0;
   #answered = 0;
   #loadingMore = false;
 
-  constructor(readonly query = "") {}
+  constructor(
+    readonly query = "",
+    readonly agent = "",
+  ) {}
 
   /** Loads the first page again; pages after it stay. */
   refresh = async (): Promise<void> => {
     const request = ++this.#requested;
     try {
-      const page = await getChats({ query: this.query, limit: PAGE });
+      const page = await getChats({ query: this.query, agent: this.agent, limit: PAGE });
       if (request !== this.#requested) return;
       this.#answered = request;
       const { rows, before } = this.state.get();
       const rest = page.before ? after(page.chats, rows) : [];
       this.state.set({
         rows: [...page.chats, ...rest],
+        pinned: page.pinned ?? [],
         before: rest.length ? before : page.before,
         phase: "ready",
         isLost: false,
@@ -54,7 +66,8 @@ export class ChatList {
     if (!before || this.#loadingMore) return;
     this.#loadingMore = true;
     try {
-      const page = await getChats({ query: this.query, before, limit: PAGE });
+      const { query, agent } = this;
+      const page = await getChats({ query, agent, before, limit: PAGE });
       const { rows } = this.state.get();
       const known = new Set(rows.map(({ id }) => id));
       const more = page.chats.filter(({ id }) => !known.has(id));
@@ -67,25 +80,28 @@ export class ChatList {
   };
 
   /** The open chat reports its state before the server is polled. */
-  mark = (chat: string, status: ListedChat["status"]): void => {
-    const { rows } = this.state.get();
-    const row = rows.find(({ id }) => id === chat);
-    if (!row || row.status === status) return;
-    this.state.set({ rows: rows.map((each) => (each === row ? { ...row, status } : each)) });
+  mark = (chat: string, status: ListedChat["status"], failed = false): void => {
+    const { rows, pinned } = this.state.get();
+    const row = [...rows, ...pinned].find(({ id }) => id === chat);
+    if (!row || (row.status === status && Boolean(row.failed) === failed)) return;
+    const marked = (each: ListedChat) => (each.id === chat ? { ...each, status, failed } : each);
+    this.state.set({ rows: rows.map(marked), pinned: pinned.map(marked) });
   };
 
   open = (chat: ChatRow): void => this.state.set({ opened: chat });
 
   titleOf = (chat: string): string | undefined => {
-    const { rows, opened } = this.state.get();
-    return [...rows, opened].find((row) => row?.id === chat)?.title;
+    const { rows, pinned, opened } = this.state.get();
+    return [...rows, ...pinned, opened].find((row) => row?.id === chat)?.title;
   };
 
   /** Polls while a run of a listed chat is active. */
   watch = (): (() => void) => {
     const look = () => {
-      const isSeen = document.visibilityState === "visible";
-      const latest = this.state.get().rows.slice(0, PAGE);
+      // Timers of hidden pages fire once a minute: often enough for a notification.
+      const isSeen = document.visibilityState === "visible" || notifying.get() === "on";
+      const { rows, pinned } = this.state.get();
+      const latest = [...rows.slice(0, PAGE), ...pinned];
       if (isSeen && latest.some(({ status }) => status === "running")) void this.refresh();
     };
     const timer = setInterval(look, INTERVAL);
@@ -94,13 +110,18 @@ export class ChatList {
 
   /** A change to a chat, here or in another tab. */
   onChange = (change: ChatChange): void => {
-    const { rows, opened } = this.state.get();
+    const { rows, pinned, opened } = this.state.get();
     if (change.about === "deleted") {
-      this.state.set({ rows: rows.filter(({ id }) => id !== change.chat) });
+      const isOther = ({ id }: ListedChat) => id !== change.chat;
+      this.state.set({ rows: rows.filter(isOther), pinned: pinned.filter(isOther) });
     } else if (change.about === "title") {
       const renamed = <T extends ChatRow>(row: T): T =>
         row.id === change.chat ? { ...row, title: change.title } : row;
-      this.state.set({ rows: rows.map(renamed), opened: opened && renamed(opened) });
+      this.state.set({
+        rows: rows.map(renamed),
+        pinned: pinned.map(renamed),
+        opened: opened && renamed(opened),
+      });
     } else {
       void this.refresh();
       return;
@@ -124,6 +145,11 @@ subscribe(chats.onChange);
 export async function rename(id: string, title: string): Promise<void> {
   const row = await renameChat(id, title);
   notifyAll({ about: "title", chat: id, title: row.title });
+}
+
+export async function pin(id: string, isPinned: boolean): Promise<void> {
+  await pinChat(id, isPinned);
+  notifyAll({ about: "pinned", chat: id });
 }
 
 export async function remove(id: string): Promise<void> {

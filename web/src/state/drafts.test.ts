@@ -1,6 +1,7 @@
 import { renderHook } from "@testing-library/react";
 import { act } from "react";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import type { Attachment } from "@/state/attachments";
 import { drafts, NEW_CHAT, useDraft } from "@/state/drafts";
 
 const write = (chat: string, text: string) => {
@@ -43,4 +44,44 @@ it("goes with a new chat that gets its name", () => {
   drafts.drop(NEW_CHAT, "Hello", "c1");
   expect(draft("c1")).toBe("more to come");
   expect(draft(NEW_CHAT)).toBe("");
+});
+
+describe("files", () => {
+  const file = (id: string, url?: string): Attachment => {
+    const about = { id, name: `${id}.txt`, mediaType: "text/plain", size: 1 };
+    return url ? { ...about, part: { type: "file", url, mediaType: "text/plain" } } : about;
+  };
+  const names = (chat: string) => drafts.files(chat).map(({ id }) => id);
+
+  it("are out of the draft while they are sent, and in it again where they did not go", () => {
+    drafts.attach("c1", [file("a", "/a"), file("b", "/b")]);
+    drafts.send("c1", "", undefined, drafts.files("c1"));
+    expect(names("c1")).toEqual([]);
+    drafts.attach("c1", [file("c")]);
+    drafts.takeBack("c1");
+    expect(names("c1")).toEqual(["a", "b", "c"]);
+  });
+
+  it("that arrived after all are in no draft, those added since in the chat's", () => {
+    const attempt = { chat: "c1", text: "Hello", files: ["/a"], message: "m", idempotencyKey: "k" };
+    drafts.attach(NEW_CHAT, [file("a", "/a")]);
+    drafts.send(NEW_CHAT, "Hello", attempt, drafts.files(NEW_CHAT));
+    drafts.takeBack(NEW_CHAT);
+    drafts.attach(NEW_CHAT, [file("b")]);
+    drafts.drop(NEW_CHAT, "Hello", "c1");
+    expect([names(NEW_CHAT), names("c1")]).toEqual([[], ["b"]]);
+  });
+
+  it("are found by their upload in whatever draft they are", () => {
+    drafts.attach(NEW_CHAT, [file("a")]);
+    drafts.send(NEW_CHAT, "Hello");
+    drafts.drop(NEW_CHAT, "Hello", "c1");
+    drafts.stored("a", { type: "file", url: "/a", mediaType: "text/plain" });
+    expect(drafts.files("c1")[0]?.part?.url).toBe("/a");
+  });
+
+  it("of another version of the page are no draft", () => {
+    sessionStorage.setItem("mobox:drafts", '{"c1":{"text":"Hello","files":[{"id":1}]}}');
+    expect(drafts.files("c1")).toEqual([]);
+  });
 });

@@ -3,6 +3,9 @@ import { isBoolean, stored } from "@/state/stored";
 /** Reasoning stays expanded when it ends, and is expanded in reopened chats. */
 export const keepOpen = stored("mobox:keep-blocks-open", false, isBoolean);
 
+/** Each step of an answer is a block of its own; else the work before a text is one line. */
+export const everyStep = stored("mobox:show-every-step", false, isBoolean);
+
 /** Maximum stored choices; the oldest are dropped. */
 const MOST = 500;
 
@@ -25,6 +28,12 @@ export function useChoice(id: string): readonly [boolean | undefined, (open: boo
     choices.set({ ...Object.fromEntries(kept), [id]: open });
   };
   return [Object.hasOwn(all, id) ? all[id] : undefined, choose];
+}
+
+/** Those that the user opened. */
+export function useOpened(ids: string[]): ReadonlySet<string> {
+  const [all] = choices.use();
+  return new Set(ids.filter((id) => Object.hasOwn(all, id) && all[id]));
 }
 
 /** Whether the user opened or closed one of these: their container then stays open. */

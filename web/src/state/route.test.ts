@@ -13,6 +13,12 @@ it.each([
   ["/chat", "/", { page: "new" }],
   ["/chat/", "/", { page: "new" }],
   ["/chat/%E0%A4%A", "/", { page: "unknown" }],
+  ["/runs", "/", { page: "runs" }],
+  ["/below/runs/", "/below/", { page: "runs" }],
+  ["/runs/run_1", "/", { page: "run", id: "run_1" }],
+  ["/runs/a/b", "/", { page: "compare", first: "a", second: "b" }],
+  ["/runs/a/b/c", "/", { page: "unknown" }],
+  ["/runs/%E0%A4%A", "/", { page: "unknown" }],
 ])("reads %s below %s", (path, base, route) => {
   expect(routeOf(path, base)).toEqual(route);
 });
@@ -26,4 +32,10 @@ it("writes addresses that it reads as the same", () => {
     expect(routeOf(href, "/below/")).toEqual({ page: "chat", id });
   }
   expect(hrefOf({ page: "new" })).toBe("/below/");
+  expect(hrefOf({ page: "runs" })).toBe("/below/runs");
+  for (const route of [
+    { page: "run", id: "a/b" },
+    { page: "compare", first: "a/b", second: "ü" },
+  ] as const)
+    expect(routeOf(hrefOf(route), "/below/")).toEqual(route);
 });

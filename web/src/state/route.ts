@@ -1,41 +1,85 @@
 import { useSyncExternalStore } from "react";
 
-/** The route: `/` (and `/chat`) is a new chat, `/chat/{id}` an old one. Relative to the page's `<base>`. */
-export type Route = { page: "new" } | { page: "chat"; id: string } | { page: "unknown" };
+import { EMBED, frame } from "@/frame";
+
+/**
+ * The route: `/` (and `/chat`) is a new chat, `/chat/{id}` an old one, `?message=` a message in it; `/runs`
+ * lists runs, `/runs/{id}` is one of them, `/runs/{id}/{id}` compares two; `/shared` is a chat that a link
+ * opens, `/view` a recording. Relative to the page's `<base>`, and in a frame to `embed/` below it, as only
+ * that can be framed.
+ */
+export type Route =
+  | { page: "new" | "runs" | "shared" | "view" | "unknown" }
+  | { page: "chat"; id: string; message?: string }
+  | { page: "run"; id: string }
+  | { page: "compare"; first: string; second: string };
+
+const NAMED: Readonly<Record<string, Route>> = {
+  "": { page: "new" },
+  "index.html": { page: "new" },
+  chat: { page: "new" },
+  runs: { page: "runs" },
+  shared: { page: "shared" },
+  view: { page: "view" },
+};
 
 const listeners = new Set<() => void>();
 const basePath = () => new URL(document.baseURI).pathname;
+const PREFIX = frame.isEmbedded ? `${EMBED}/` : "";
 
 /** Reads a path; `base` ends with a slash. */
-export function routeOf(path: string, base: string): Route {
-  const rest = path.startsWith(base) ? path.slice(base.length) : path.replace(/^\//, "");
-  if (["", "index.html", "chat", "chat/"].includes(rest)) return { page: "new" };
-  const [, id] = /^chat\/(.+)$/.exec(rest) ?? [];
-  if (!id) return { page: "unknown" };
+export function routeOf(path: string, base: string, search = ""): Route {
+  const below = path.startsWith(base) ? path.slice(base.length) : path.replace(/^\//, "");
+  const rest = below === EMBED ? "" : below.replace(/^embed\//, "");
+  const named = NAMED[rest.replace(/\/$/, "")];
+  if (named) return named;
+  const [, folder, names] = /^(chat|runs)\/(.+)$/.exec(rest) ?? [];
+  if (!names) return { page: "unknown" };
   try {
-    return { page: "chat", id: decodeURIComponent(id) };
+    const message = new URLSearchParams(search).get("message");
+    if (folder === "chat")
+      return { page: "chat", id: decodeURIComponent(names), ...(message && { message }) };
+    return runRoute(names.split("/").map(decodeURIComponent));
   } catch {
     return { page: "unknown" };
   }
 }
 
+function runRoute([first, second, ...more]: string[]): Route {
+  if (!first || more.length > 0) return { page: "unknown" };
+  return second ? { page: "compare", first, second } : { page: "run", id: first };
+}
+
+const word = encodeURIComponent;
+
+function pathOf(route: Route): string {
+  if (route.page === "chat") return `chat/${word(route.id)}`;
+  if (route.page === "runs" || route.page === "view") return route.page;
+  if (route.page === "run") return `runs/${word(route.id)}`;
+  if (route.page === "compare") return `runs/${word(route.first)}/${word(route.second)}`;
+  return "";
+}
+
 export function hrefOf(route: Route): string {
-  const path = route.page === "chat" ? `chat/${encodeURIComponent(route.id)}` : "";
-  return new URL(path, document.baseURI).pathname;
+  const url = new URL(`${PREFIX}${pathOf(route)}`.replace(/\/$/, ""), document.baseURI);
+  for (const [name, value] of frame.options) url.searchParams.set(name, value);
+  if (route.page === "chat" && route.message) url.searchParams.set("message", route.message);
+  return url.pathname + url.search;
 }
 
 export function navigate(route: Route): void {
   const href = hrefOf(route);
-  if (href === location.pathname) return;
+  if (href === location.pathname + location.search) return;
   history.pushState(null, "", href);
   for (const listener of listeners) listener();
 }
 
-let current: { path: string; route: Route } | undefined;
+let current: { href: string; route: Route } | undefined;
 
 function read(): Route {
-  const path = location.pathname;
-  if (current?.path !== path) current = { path, route: routeOf(path, basePath()) };
+  const { pathname, search } = location;
+  const href = pathname + search;
+  if (current?.href !== href) current = { href, route: routeOf(pathname, basePath(), search) };
   return current.route;
 }
 

@@ -5,6 +5,8 @@
 export type ChatChange =
   | { about: "turn"; chat: string }
   | { about: "end"; chat: string }
+  | { about: "pinned"; chat: string }
+  | { about: "branch"; chat: string }
   | { about: "title"; chat: string; title: string }
   | { about: "deleted"; chat: string };
 

@@ -1,7 +1,15 @@
+import { number } from "@/strings/english";
+
 /** Text of the inspector: part of `strings`, in a file of its own because of its length. */
 export const inspector = {
   view: "Inspector view",
-  views: { events: "Events", stdout: "stdout", stderr: "stderr" },
+  views: {
+    timeline: "Timeline",
+    events: "Events",
+    stdout: "stdout",
+    stderr: "stderr",
+    models: "Model calls",
+  },
   loading: "Loading this run's log…",
   noMatch: "No events match.",
   showAll: "Show all events",
@@ -18,11 +26,10 @@ export const inspector = {
     failed: "Failed",
   },
   counts: (events: number, rows: number) =>
-    `${events.toLocaleString()} ${events === 1 ? "event" : "events"} in ${rows.toLocaleString()} ${rows === 1 ? "row" : "rows"}`,
-  filteredCounts: (shown: number, rows: number) =>
-    `${shown.toLocaleString()} of ${rows.toLocaleString()} rows`,
+    `${number(events)} ${events === 1 ? "event" : "events"} in ${number(rows)} ${rows === 1 ? "row" : "rows"}`,
+  filteredCounts: (shown: number, rows: number) => `${number(shown)} of ${number(rows)} rows`,
 
-  unread: (count: number) => `${count.toLocaleString()} unrecognized`,
+  unread: (count: number) => `${number(count)} unrecognized`,
   showUnread: "Show unrecognized lines",
 
   time: "Time",
@@ -39,8 +46,8 @@ export const inspector = {
   seconds: (count: string) => `${count} s`,
   minutes: (minutes: number, seconds: number) => `${minutes} min ${seconds} s`,
   step: (span: string) => `+${span}`,
-  times: (count: number) => `× ${count.toLocaleString()}`,
-  lines: (count: number) => `${count.toLocaleString()} lines`,
+  times: (count: number) => `× ${number(count)}`,
+  lines: (count: number) => `${number(count)} lines`,
   aboveLine: "same line",
   ownLine: "added by Mobox",
   noEvent: "no event",
@@ -73,7 +80,7 @@ export const inspector = {
   allTypes: "All types",
   pause: "Pause",
   resume: "Resume",
-  waitingEvents: (count: number) => `${count.toLocaleString()} new`,
+  waitingEvents: (count: number) => `${number(count)} new`,
   toEnd: "Go to the latest event",
   download: "Download",
   downloadEvents: "Events (JSON Lines)",
@@ -82,12 +89,12 @@ export const inspector = {
 
   replay: "Replay",
   replayLine: "Drag to see the chat at any event.",
-  replayAt: (at: number, of: number) => `${at.toLocaleString()} of ${of.toLocaleString()}`,
+  replayAt: (at: number, of: number) => `${number(at)} of ${number(of)}`,
   replayValue: (at: number, of: number, type: string) => `event ${at} of ${of}: ${type}`,
   back: "Previous event",
   forth: "Next event",
   present: "Back to now",
-  replayed: (at: number) => `Replay: the chat at event ${at.toLocaleString()}`,
+  replayed: (at: number) => `Replay: the chat at event ${number(at)}`,
 
   stdoutLine: "Raw stdout, line by line.",
   noStdout: "No stdout was kept for this run.",

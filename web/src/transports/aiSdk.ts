@@ -1,5 +1,5 @@
 import { DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
-import { address, PROFILE, sendAnswer, stopRun } from "@/api";
+import { address, PROFILE, sendAnswer, stopRun, streamPath } from "@/api";
 import { fetchWithKey } from "@/key";
 import { SILENCE } from "@/runs/backoff";
 import { bodyOf } from "@/transports/body";
@@ -25,7 +25,7 @@ export class AiSdkTransport extends DefaultChatTransport<UIMessage> implements T
         body: { ...bodyOf(sending), id },
       }),
       prepareReconnectToStreamRequest: ({ id }) => ({
-        api: address(`api/chat/${encodeURIComponent(id)}/stream`, { profile: PROFILE }),
+        api: address(streamPath(id), { profile: PROFILE }),
       }),
     });
   }

@@ -1,4 +1,5 @@
 import type { Answer } from "@/api";
+import { linkSecret } from "@/link";
 import { type Protocol, protocol } from "@/state/protocol";
 import { AiSdkTransport } from "@/transports/aiSdk";
 import type { Chunks, OnAccepted, Sending, Transport } from "@/transports/transport";
@@ -44,7 +45,8 @@ export class SwitchedTransport implements Transport {
   }
 
   #chosen(): Promise<Transport> {
-    const name = protocol.get();
+    // Readers of a link have no other route.
+    const name = linkSecret() === undefined ? protocol.get() : "ai-sdk";
     const known = this.#made.get(name);
     if (known) return known;
     const made = MAKERS[name](this.onAccepted);

@@ -29,7 +29,7 @@ export function Dialog({ open, onClose, title, line, children }: DialogProps) {
             "-translate-x-1/2 -translate-y-1/2 rounded-large border bg-ground p-5 shadow-xl",
           )}
         >
-          <Radix.Title className="pt-1 pr-9 font-semibold">{title}</Radix.Title>
+          <Radix.Title className="pt-1 pe-9 font-semibold">{title}</Radix.Title>
           {line && (
             <Radix.Description className="mt-1 text-block break-words text-ink-2">
               {line}
@@ -38,7 +38,7 @@ export function Dialog({ open, onClose, title, line, children }: DialogProps) {
           {children}
           {/* Last, so that the dialog's first field gets the focus. */}
           <Radix.Close asChild>
-            <IconButton label={strings.shell.close} className="absolute top-4 right-3">
+            <IconButton label={strings.shell.close} className="absolute top-4 end-3">
               <X aria-hidden />
             </IconButton>
           </Radix.Close>
@@ -78,9 +78,9 @@ export function Sheet({ id, open, onClose, title, children }: SheetProps) {
           id={id}
           aria-describedby={undefined}
           className={classes(
-            "fixed inset-y-0 right-0 z-40 flex w-full max-w-2xl flex-col bg-ground shadow-xl outline-none",
+            "fixed inset-y-0 end-0 z-40 flex w-full max-w-2xl flex-col bg-ground shadow-xl outline-none",
             "pr-[env(safe-area-inset-right)] pb-[env(safe-area-inset-bottom)]",
-            "transition-transform duration-200 ease-fold starting:translate-x-full",
+            "transition-transform duration-200 ease-fold starting:translate-x-full rtl:starting:-translate-x-full",
           )}
         >
           <Radix.Title className="sr-only">{title}</Radix.Title>
@@ -107,13 +107,13 @@ export function Drawer({ open, onClose, title, children }: DrawerProps) {
         <Radix.Content
           aria-describedby={undefined}
           className={classes(
-            "fixed inset-y-0 left-0 z-40 flex w-72 max-w-[85vw] flex-col bg-ground-2 shadow-xl outline-none",
-            "transition-transform duration-200 ease-fold starting:-translate-x-full",
+            "fixed inset-y-0 start-0 z-40 flex w-72 max-w-[85vw] flex-col bg-ground-2 shadow-xl outline-none",
+            "transition-transform duration-200 ease-fold starting:-translate-x-full rtl:starting:translate-x-full",
           )}
         >
           <Radix.Title className="sr-only">{title}</Radix.Title>
           <Radix.Close asChild>
-            <IconButton label={strings.shell.closeChats} className="absolute top-0.5 right-2">
+            <IconButton label={strings.shell.closeChats} className="absolute top-0.5 end-2">
               <X aria-hidden />
             </IconButton>
           </Radix.Close>

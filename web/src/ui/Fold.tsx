@@ -19,7 +19,7 @@ export function Fold({ open, onToggle, head, children, className, headClassName 
     <Collapsible.Root open={open} onOpenChange={onToggle} className={className}>
       <Collapsible.Trigger
         className={classes(
-          "group flex min-h-10 w-full items-center gap-2 rounded-block px-3 text-left text-block",
+          "group flex min-h-10 w-full items-center gap-2 rounded-block px-3 text-start text-block",
           "focus-visible:outline-offset-[-2px] max-md:min-h-11",
           headClassName,
         )}
@@ -27,7 +27,7 @@ export function Fold({ open, onToggle, head, children, className, headClassName 
         {head}
         <ChevronDown
           aria-hidden
-          className="ml-auto size-4 shrink-0 transition-transform duration-200 group-data-[state=open]:rotate-180"
+          className="ms-auto size-4 shrink-0 transition-transform duration-200 group-data-[state=open]:rotate-180"
         />
       </Collapsible.Trigger>
       <Collapsible.Content className="overflow-hidden data-[state=closed]:animate-fold-in data-[state=open]:animate-fold-out">

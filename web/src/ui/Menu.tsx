@@ -5,7 +5,7 @@ import { classes } from "@/ui/classes";
 import { NameWithNote } from "@/ui/NameWithNote";
 
 const ROW =
-  "flex min-h-9 w-full cursor-pointer items-center gap-2 rounded-small px-2 text-left text-block " +
+  "flex min-h-9 w-full cursor-pointer items-center gap-2 rounded-small px-2 text-start text-block " +
   "outline-none select-none data-[highlighted]:bg-ground-3 data-[disabled]:cursor-default " +
   "data-[disabled]:opacity-60 max-md:min-h-11 [&_svg]:size-4 [&_svg]:shrink-0";
 
@@ -16,6 +16,7 @@ interface MenuProps {
   align?: "start" | "end";
   side?: "top" | "bottom";
   className?: string;
+  isWide?: boolean;
   onOpen?: () => void;
 }
 
@@ -26,6 +27,7 @@ export function Menu({
   align = "end",
   side = "bottom",
   className,
+  isWide = false,
   onOpen,
 }: MenuProps) {
   return (
@@ -38,7 +40,8 @@ export function Menu({
           sideOffset={4}
           collisionPadding={8}
           className={classes(
-            "z-50 max-h-(--radix-dropdown-menu-content-available-height) min-w-44 max-w-[min(22rem,calc(100vw-1rem))]",
+            "z-50 max-h-(--radix-dropdown-menu-content-available-height) min-w-44",
+            isWide ? "max-w-[min(27rem,calc(100vw-1rem))]" : "max-w-[min(22rem,calc(100vw-1rem))]",
             "overflow-y-auto rounded-block border bg-ground p-1 shadow-lg",
             className,
           )}
@@ -69,12 +72,25 @@ export function MenuItem({ icon, children, onSelect, kind = "plain" }: MenuItemP
   );
 }
 
+interface Option<T extends string> {
+  value: T;
+  icon?: ReactNode;
+  name: string;
+  /** Beside the name. */
+  note?: string;
+  /** Below the name. */
+  line?: string;
+  /** Below the line; in red if it is a problem. */
+  more?: string;
+  isProblem?: boolean;
+  disabled?: boolean;
+}
+
 interface ChoiceProps<T extends string> {
   label: string;
   value: T;
   onChoose: (value: T) => void;
-  /** A note is beside the name, a line below it. */
-  options: { value: T; name: string; note?: string; line?: string }[];
+  options: Option<T>[];
 }
 
 /** A radio item. */
@@ -86,9 +102,10 @@ export function MenuChoice<T extends string>({ label, value, onChoose, options }
       onValueChange={(chosen) => onChoose(chosen as T)}
     >
       <MenuLabel>{label}</MenuLabel>
-      {options.map((option) => (
-        <DropdownMenu.RadioItem key={option.value} value={option.value} className={ROW}>
-          <Words name={option.name} note={option.note} line={option.line} />
+      {options.map(({ value, icon, disabled, ...words }) => (
+        <DropdownMenu.RadioItem key={value} value={value} disabled={disabled} className={ROW}>
+          {icon}
+          <Words {...words} />
           <Mark />
         </DropdownMenu.RadioItem>
       ))}
@@ -136,10 +153,31 @@ export const MenuNote = ({ name, line }: { name: string; line: string }) => (
   </DropdownMenu.Item>
 );
 
-const Words = ({ name, note, line }: { name: string; note?: string; line?: string }) => (
+/** A fact below the items, in small text, with what explains it. */
+export const MenuFact = ({ text, line }: { text: string; line?: string }) => (
+  <DropdownMenu.Item disabled className={classes(ROW, "data-[disabled]:opacity-100")}>
+    <span className="flex min-w-0 flex-1 flex-col gap-1 py-1.5 text-mono leading-snug break-words text-ink-2">
+      <span>{text}</span> {line && <span>{line}</span>}
+    </span>
+  </DropdownMenu.Item>
+);
+
+type WordsProps = Pick<Option<string>, "name" | "note" | "line" | "more" | "isProblem">;
+
+const Words = ({ name, note, line, more, isProblem }: WordsProps) => (
   <span className="flex min-w-0 flex-1 flex-col py-1.5">
     <NameWithNote name={name} note={note} />{" "}
-    {line && <span className="text-mono leading-snug text-ink-2">{line}</span>}
+    {line && <span className="text-mono leading-snug text-ink-2">{line}</span>}{" "}
+    {more && (
+      <span
+        className={classes(
+          "line-clamp-4 text-mono leading-snug break-words",
+          isProblem ? "text-bad" : "text-ink-2 italic",
+        )}
+      >
+        {more}
+      </span>
+    )}
   </span>
 );
 

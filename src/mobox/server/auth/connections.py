@@ -3,7 +3,8 @@
 Rule 1: one task re-checks the API keys of all open connections, and runs only while there are any.
         It reads the keys from the store, so any process may revoke one.
 Rule 2: a connection whose key was revoked or has expired is cut without an end: it is incomplete.
-Rule 3: the limit is per owner and per process.
+Rule 3: a write over an open socket looks its key up first, so a revoked one writes nothing.
+Rule 4: the limit is per owner and per process.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from mobox.errors import StorageError, TooManyStreams
+from mobox.errors import StorageError, TooManyStreams, Unauthenticated
 from mobox.server.auth.keys import is_live
 from mobox.server.auth.principal import Principal
 from mobox.settings import now_ms
@@ -91,6 +92,18 @@ class ConnectionRegistry:
         finally:
             self.remove(connection)
 
+    async def check(self, principal: Principal) -> None:
+        """Raise `Unauthenticated` if its key was revoked or has expired since it connected."""
+        used = [principal.key_id] if principal.key_id is not None else []
+        live = await self.live(used) if used else set()
+        if not OpenConnection(principal).may_stay(live, now_ms()):
+            raise Unauthenticated
+
+    async def live(self, ids: Collection[str]) -> set[str]:
+        """Those of the keys that are neither revoked nor expired."""
+        now = now_ms()
+        return {key.id for key in await self._keys.keys_of(ids) if is_live(key, now)}
+
     def _watch_more(self, connections: int) -> None:
         self._watched += connections
         if self._watched and self._watcher is None:
@@ -116,8 +129,7 @@ class ConnectionRegistry:
     async def _check_keys(self) -> None:
         here = list(self._connections)  # one opened during the query may have a newer key
         used = {key_id for each in here if (key_id := each.principal.key_id) is not None}
-        keys, now = await self._keys.keys_of(used) if used else [], now_ms()
-        live = {key.id for key in keys if is_live(key, now)}
+        live, now = await self.live(used) if used else set(), now_ms()
         for connection in here:
             end = connection.end
             if end is not None and not connection.is_ending and not connection.may_stay(live, now):

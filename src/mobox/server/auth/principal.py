@@ -12,6 +12,7 @@ from msgspec import Struct
 from starlette.requests import HTTPConnection
 
 from mobox.errors import NotPermitted
+from mobox.settings import Settings
 
 SCOPES: Final = {
     "read": "chats, runs and their streams",
@@ -54,6 +55,11 @@ def principal_of(connection: HTTPConnection) -> Principal:
     """The authenticated principal of this connection."""
     principal: Principal = connection.scope[PRINCIPAL]
     return principal
+
+
+def sees_details(connection: HTTPConnection, settings: Settings) -> bool:
+    """Whether this client sees the words of errors, and what else is for operators."""
+    return settings.shows_error_details or "operate" in principal_of(connection).scopes
 
 
 def owner_of(connection: HTTPConnection) -> str:

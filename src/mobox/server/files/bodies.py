@@ -210,7 +210,8 @@ class _Attaching:
             if "://" in part.url:
                 return part  # another server's
             raise
-        return _referring(part, file, agreed_type(part.media_type, file.media_type))
+        named = replace(part, name=part.name or file.name)
+        return _referring(named, file, agreed_type(part.media_type, file.media_type))
 
     async def _find(self, file_id: str, written: JSON) -> StoredFile:
         try:

@@ -5,6 +5,7 @@ Rule 2: else it is signed: a page cannot send a key with `<img src>`. A signatur
         one owner, and is valid for one to two days. It stays the same for a day, so that browsers
         can cache the file. It is valid even after the key that got it was revoked.
 Rule 3: a request with a signature is authenticated by it alone.
+Rule 4: a file of a shared chat has a signature for its link, which must still be valid.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from mobox.storage.files import FileStore, address_of, files_of
 
 SIGNATURE: Final = "signature"
 """The name of the query parameter."""
+LINK: Final = "link"
+"""The name of the query parameter with the id of the link of a shared chat."""
 BASE: Final = "mobox.files_base"
 """The key of an ASGI scope with the address before `/api/files`, where a request was forwarded."""
 
@@ -112,6 +115,31 @@ async def redeem_signature(files: FileStore, file_id: str, written: str) -> Prin
         return None
     signed = _sign(await files.secret(), file.owner, file_id, int(match[1]))
     return Principal(file.owner, ("read",)) if hmac.compare_digest(signed, match[2]) else None
+
+
+# Files of a shared chat: for the readers of one link, as long as that is valid.
+
+
+async def shared_url(files: FileStore, base: str, file_id: str, link_id: str) -> str:
+    """The address of a file for the readers of a link."""
+    until = (now_ms() // _DAY + 2) * _DAY
+    signed = _sign(await files.secret(), _reader_of(link_id), file_id, until)
+    path = f"{base}/api/shared/files/{quote(file_id, safe='')}"
+    return f"{path}?{LINK}={link_id}&{SIGNATURE}={until}.{signed}"
+
+
+async def is_shared_signature(files: FileStore, file_id: str, link_id: str, written: str) -> bool:
+    """Whether this is the signature of a file for the readers of a link."""
+    match = _WRITTEN.fullmatch(written)
+    if match is None or int(match[1]) <= now_ms():
+        return False
+    signed = _sign(await files.secret(), _reader_of(link_id), file_id, int(match[1]))
+    return hmac.compare_digest(signed, match[2])
+
+
+def _reader_of(link_id: str) -> str:
+    """In place of the owner's name, and different from any."""
+    return f"\0{link_id}"
 
 
 def _sign(secret: bytes, owner: str, file_id: str, until: int) -> str:

@@ -13,6 +13,7 @@ import errno
 import gc
 import logging
 import os
+import secrets
 import select
 import signal
 import socket
@@ -27,11 +28,14 @@ from types import FrameType
 from typing import Any, Final, NamedTuple
 
 import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mobox.delivery.worker_forwarding import PeerForwarder
 from mobox.errors import InvalidSetting, MoboxError
+from mobox.server.agent_clients import PEER
 from mobox.server.app import create_app, open_services
 from mobox.server.auth.keys import is_live
+from mobox.server.ops.connections import ConnectionLimits
 from mobox.server.services import Services
 from mobox.settings import Settings, is_loopback, now_ms
 from mobox.storage import Storage
@@ -61,6 +65,8 @@ class WorkerProcess(NamedTuple):
     number: int
     folder: Path
     """Where their Unix sockets are; private to the user (mode 0700)."""
+    secret: bytes
+    """By which they recognize each other; see PeerForwarder."""
     parent: int
     """A descriptor that becomes readable when the parent is gone."""
     ready: Callable[[], None]
@@ -76,6 +82,7 @@ class PreforkParent:
         self._count = count
         self._work = work
         self._announce = announce
+        self._secret = secrets.token_bytes()
         self._alive: dict[int, tuple[int, float]] = {}  # by pid: its number, and since when
         self._due: dict[int, float] = {}
         self._delays: dict[int, float] = {}
@@ -178,7 +185,8 @@ class PreforkParent:
             def ready() -> None:
                 os.write(self._ready_write, bytes([number]))
 
-            self._work(WorkerProcess(number, self._folder, self._alive_end, ready))
+            process = WorkerProcess(number, self._folder, self._secret, self._alive_end, ready)
+            self._work(process)
             code = 0
         except MoboxError as error:
             sys.stderr.write(f"mobox: {error}\n")
@@ -285,7 +293,9 @@ async def _serve(
     announce: Callable[[], None],
     process: WorkerProcess | None = None,
 ) -> None:
-    peers = PeerForwarder(process.folder, process.number) if process is not None else None
+    peers = None
+    if process is not None:
+        peers = PeerForwarder(process.folder, process.number, process.secret)
     async with open_services(settings, peers=peers) as services:
         services.website.prepare()
         await _warn_about_keys(settings, services.storage)
@@ -301,10 +311,26 @@ async def _serve(
             ws_max_size=settings.max_body,
             ws_per_message_deflate=False,
         )
-        server = _Server(config, services, announce)
-        if process is not None:
+        config.load()
+        config.loaded_app = _with_peer(config.loaded_app)
+        limits = ConnectionLimits(settings.request_timeout, services.metrics)
+        limits.apply_to(config)
+        server = _Server(config, services, announce, limits)
+        if process is not None:  # its parent announces all; the log has the sandbox
             server.end_with(process.parent)
+        elif services.supervisor.executes:
+            server.summary = services.supervisor.sandboxes.default.summary()
         await server.serve(sockets=[listener])
+
+
+def _with_peer(app: ASGIApp) -> ASGIApp:
+    """Around uvicorn's middleware, which replaces a local client by the one that a header names."""
+
+    async def call(scope: Scope, receive: Receive, send: Send) -> None:
+        scope[PEER] = scope.get("client")
+        await app(scope, receive, send)
+
+    return call
 
 
 async def _warn_about_keys(settings: Settings, storage: Storage) -> None:
@@ -324,12 +350,19 @@ async def _warn_about_keys(settings: Settings, storage: Storage) -> None:
 
 class _Server(uvicorn.Server):
     def __init__(
-        self, config: uvicorn.Config, services: Services, announce: Callable[[], None]
+        self,
+        config: uvicorn.Config,
+        services: Services,
+        announce: Callable[[], None],
+        limits: ConnectionLimits,
     ) -> None:
         super().__init__(config)
+        self._limits = limits
         self._supervisor = services.supervisor
         self._sockets = services.sockets
         self._announce = announce
+        self.summary = ""
+        """Where the agents run, to be printed after the address."""
         self._loop = asyncio.get_running_loop()
 
     def end_with(self, parent: int) -> None:
@@ -344,6 +377,13 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._announce()
+        if self.summary:
+            print_line(self.summary)
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % 10 == 0:  # a tick is a tenth of a second
+            self._limits.check(self.server_state, self._loop.time())
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         print_stopping(self._supervisor.running)

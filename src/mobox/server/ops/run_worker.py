@@ -59,6 +59,7 @@ async def _work(settings: Settings) -> None:
         supervisor = process.supervisor
         ending = _shutdown_event(supervisor)
         print_line("Mobox worker is running (Ctrl+C to stop)")
+        print_line(supervisor.sandboxes.default.summary())
         await ending.wait()
         print_stopping(supervisor.running)
         await supervisor.close()

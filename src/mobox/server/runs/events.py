@@ -19,7 +19,7 @@ from mobox.capture.catalog import FunctionAgent
 from mobox.errors import InvalidRequest, NotPermitted, PluginError
 from mobox.events.printable import printable
 from mobox.formatters import Formatter, profiles_of, protocols
-from mobox.server.auth.principal import owner_of, principal_of
+from mobox.server.auth.principal import owner_of, sees_details
 from mobox.server.eventstream import EventStream
 from mobox.server.formats import served_format
 from mobox.server.runs.inspector import Inspector
@@ -81,7 +81,7 @@ async def inspect_run(request: Request, services: Services) -> ASGIApp:
     settings = services.settings
     formats = [served_format(settings, name, profile or None) for name, _, profile in parts]
 
-    logs = services.complete if _sees_details(request, services) else services
+    logs = services.complete if sees_details(request, services.settings) else services
 
     def make(formatters: list[Formatter]) -> RunFormatter:
         return Inspector(logs.storage, run.id, dict(zip(names, formatters, strict=True)))
@@ -97,7 +97,7 @@ async def read_stderr(request: Request, services: Services) -> Response:
     Tracebacks of function agents belong to the program, which has them in its log, and are not
     returned. Neither is the stderr of removed agents, which may have been functions.
     """
-    if not _sees_details(request, services):
+    if not sees_details(request, services.settings):
         raise NotPermitted("operate")
     run, supervisor = await _run(request, services), services.supervisor
     processes = [a.id for a in supervisor.catalog if not isinstance(a, FunctionAgent)]
@@ -107,21 +107,21 @@ async def read_stderr(request: Request, services: Services) -> Response:
 
 
 async def list_formats(_request: Request, _services: Services) -> Response:
-    """The formats that a run can be read in, without those of broken plugins."""
+    """The formats that a run can be read in."""
+    return json_response(format_list())
+
+
+def format_list() -> FormatList:
+    """All formats, without those of broken plugins."""
     formats = []
     for name in protocols():
         with suppress(PluginError):
             formats.append(FormatRow(name=name, profiles=list(profiles_of(name))))
-    return json_response(FormatList(formats=formats))
+    return FormatList(formats=formats)
 
 
 async def _run(request: Request, services: Services) -> Run:
     return await services.storage.run(owner_of(request), request.path_params["run_id"])
-
-
-def _sees_details(request: Request, services: Services) -> bool:
-    """Whether this client sees the words of errors, and the output of which they are a part."""
-    return services.settings.shows_error_details or "operate" in principal_of(request).scopes
 
 
 async def _stream(

@@ -52,7 +52,7 @@ class InspectedEntry(Struct, rename="camel", kw_only=True):
 class Inspector:
     """Formats a log as inspector rows, with these formatters."""
 
-    def __init__(self, log: Log, run_id: RunId, formatters: Mapping[str, Formatter]) -> None:
+    def __init__(self, log: Log | None, run_id: RunId, formatters: Mapping[str, Formatter]) -> None:
         self._log = log
         self._run_id = run_id
         self._formatters = formatters
@@ -63,7 +63,12 @@ class Inspector:
     async def format_all(self, entries: Sequence[LogEntry]) -> list[list[bytes]]:
         """One document for each entry."""
         await self._read_lines(entries[-1].seq)
-        return [[msgspec.json.encode(self._row(entry))] for entry in entries]
+        return [[document] for document in self.rows(entries)]
+
+    def rows(self, entries: Sequence[LogEntry], lines: Sequence[RawEntry] = ()) -> list[bytes]:
+        """The rows of entries; `lines` are further lines, for a log that no store has."""
+        self._lines += lines
+        return [msgspec.json.encode(self._row(entry)) for entry in entries]
 
     def pause(self) -> list[bytes]:
         """Nothing: PAUSED has a row."""
@@ -97,6 +102,7 @@ class Inspector:
 
     async def _read_lines(self, through: int) -> None:
         """Read raw lines until there is one of a later entry."""
+        assert self._log is not None
         while not self._lines or self._lines[-1].first_seq <= through:
             found = await self._log.raw_lines(self._run_id, self._line)
             if not found:

@@ -129,6 +129,9 @@ class Sessions:
             scope, handler = self._handler(event, message)
             principal = principal_of(HTTPConnection(socket.scope))
             principal.check(scope)
+            if scope == "write":
+                connections = authenticator_of(HTTPConnection(socket.scope)).connections
+                await connections.check(principal)
             answer = await handler(self, socket, principal.owner, message.payload)
         except SocketClosed:
             raise

@@ -38,9 +38,10 @@ export class Blocks {
     const scope = this.scopes.of(event);
     const isText = kind === "text" && scope.scope === undefined;
     const received = textOf(moboxIn(event).kind);
+    const workedMs = numberOf(moboxIn(event).workedMs);
     const about = isText
-      ? { ...(received && { variant: received }) }
-      : { variant: "thinking", ...scope };
+      ? { ...(received && { variant: received }), ...(workedMs !== undefined && { workedMs }) }
+      : { variant: "thinking", ...scope, ...(kind === "text" && { said: true }) };
     const mobox = { id: this.names.block(wire), ...about };
     return this.#begin(wire, isText ? "text" : "reasoning", mobox);
   }

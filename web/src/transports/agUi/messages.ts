@@ -18,11 +18,12 @@ function asPart(part: UIMessage["parts"][number]): object[] {
   return part.type === "file" ? [asFile(part)] : [];
 }
 
-function asFile({ mediaType, url }: FileUIPart) {
+function asFile({ mediaType, url, filename }: FileUIPart) {
   const [kind = ""] = mediaType.split("/");
   const head = `data:${mediaType};base64,`;
   const source = url.startsWith(head)
     ? { type: "data", value: url.slice(head.length), mimeType: mediaType }
     : { type: "url", value: url, mimeType: mediaType };
-  return { type: MEDIA.has(kind) ? kind : "document", source };
+  const metadata = filename === undefined ? {} : { metadata: { filename } };
+  return { type: MEDIA.has(kind) ? kind : "document", source, ...metadata };
 }

@@ -188,7 +188,9 @@ const CUSTOMS: Record<string, CustomReader> = {
   "mobox.usage": (run, fields) => run.use(fields),
   "mobox.duration": (run, fields) => run.took(fields),
   "mobox.state": () => [],
-  "mobox.status": () => [], // shown as a status line
+  // All others are also lines of a Processing block.
+  "mobox.status": (_, data) =>
+    data.kind === "preparation" ? [{ type: "data-status", data, transient: true }] : [],
 };
 
 /** Names of our data parts, which an application's own must not use. */

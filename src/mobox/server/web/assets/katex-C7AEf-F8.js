@@ -1,0 +1,1 @@
+import e from"./katex-DJhrJSbw.js";var t=300,n=30,r=/\\(?:[gex]?def|let|futurelet|(?:re|provide)?newcommand|global|long)(?![a-z])/i,i=400;function a(a,o,s){if(r.test(a)&&a.length>i)return!1;try{return e.render(a,s,{displayMode:o,trust:!1,strict:`ignore`,maxExpand:t,maxSize:n,errorColor:`currentColor`,macros:{}}),!0}catch{return s.replaceChildren(),!1}}export{a as draw};

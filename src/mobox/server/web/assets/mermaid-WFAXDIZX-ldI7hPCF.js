@@ -1,1 +1,0 @@
-export{V as Mermaid}from"./index-Dbs1IRU0.js";

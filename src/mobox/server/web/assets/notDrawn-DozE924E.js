@@ -1,0 +1,1 @@
+var e=void 0,t=void 0,n=void 0;export{n as default,e as diagram,t as render};

@@ -1,0 +1,1 @@
+function e(e){return t(e)}function t(e){return typeof e==`string`?`[${e}]`:typeof e==`function`?(...n)=>t(e(...n)):Array.isArray(e)?e.map(t):typeof e==`object`&&e?Object.fromEntries(Object.entries(e).map(([e,n])=>[e,t(n)])):e}export{e as pseudo};

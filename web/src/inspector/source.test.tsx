@@ -1,0 +1,38 @@
+import { render, screen } from "@testing-library/react";
+import { expect, it } from "vitest";
+import { type Entry, OURS } from "@/inspector/entries";
+import { RunInspector } from "@/inspector/Inspector";
+import { fixedRun } from "@/inspector/source";
+import { asInBrowser } from "@/testing/browser";
+import { Network } from "@/testing/server";
+
+const entry = (seq: number, type: string): Entry => ({
+  seq,
+  id: seq,
+  ts: 1_000 * seq,
+  event: { type },
+  lines: [],
+  frames: { [OURS]: [] },
+  endings: {},
+  waits: false,
+});
+
+it("inspects a run that is not stored, without a request", async () => {
+  asInBrowser();
+  const net = new Network();
+  const source = fixedRun({
+    id: "dropped",
+    entries: [entry(1, "start"), entry(2, "tool_use_start"), entry(3, "done")],
+    formats: [{ name: "ai-sdk", profiles: ["page"] }],
+  });
+  render(<RunInspector source={source} alone />);
+  expect(await screen.findByText(/2\.0 s · 1 tool call/)).toBeDefined();
+  expect(screen.getByText("Finished")).toBeDefined();
+  expect(screen.getAllByRole("tab").map(({ textContent }) => textContent)).toEqual([
+    "Timeline",
+    "Events",
+    "stdout",
+  ]);
+  expect(net.requests).toEqual([]);
+  expect(await source.events?.()).toHaveLength(3);
+});

@@ -1,0 +1,13 @@
+import { useEffect } from "react";
+import { FileList } from "@/previews/FileList";
+import { Preview } from "@/previews/Preview";
+import { preview } from "@/state/preview";
+import { useStore } from "@/store";
+
+/** The files of a chat, or one of them. */
+export default function FilesPane(props: { chatId: string; isWorking: boolean }) {
+  const { file } = useStore(preview.store);
+  // The next chat starts with its own list.
+  useEffect(() => preview.close, []);
+  return file ? <Preview file={file} onBack={preview.close} /> : <FileList {...props} />;
+}

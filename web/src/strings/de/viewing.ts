@@ -1,0 +1,29 @@
+import type { Strings } from "@/strings";
+
+export const viewing: Strings["viewing"] = {
+  menu: "Aufzeichnung öffnen …",
+  title: "Aufzeichnung",
+  heading: "Die Ausgabe jedes Agenten ansehen",
+  line: "Legen Sie eine Datei hier ab: JSON Lines eines Agenten, eine SSE-Antwort, eine Kassette oder ein heruntergeladenes Protokoll. Sie wird als Chat, Zeitleiste und Frames angezeigt. Nichts wird gespeichert.",
+  choose: "Datei auswählen",
+  another: "Andere öffnen",
+  drop: "Ablegen, um die Aufzeichnung zu öffnen",
+  back: "Zurück zu den Chats",
+  framework: "Framework",
+  detected: (name) => `${name} (erkannt)`,
+  log: "Protokoll von Mobox",
+  looksLike: (name) => `Sieht nach ${name} aus.`,
+  unsupported: (name) =>
+    `Das sieht nach ${name} aus, was Mobox noch nicht lesen kann. Wählen Sie ein Framework, um es zu versuchen.`,
+  unknown:
+    "Das Format wurde nicht erkannt. Wählen Sie das Framework, von dem die Aufzeichnung stammt.",
+  reading: "Wird gelesen …",
+  failed: "Diese Aufzeichnung konnte nicht gelesen werden",
+  gone: "Die Datei kann nicht mehr gelesen werden. Wählen Sie sie noch einmal aus.",
+  tooLarge: "Die Datei ist größer, als dieser Server erlaubt.",
+  kinds: { output: "Ausgabe eines Agenten", log: "Protokoll", cassette: "Kassette" },
+  prompt: "Sie",
+  chat: "Chat",
+  inspector: "Inspektor",
+  retry: "Noch einmal lesen",
+};

@@ -1,0 +1,40 @@
+/** Formulas, diagrams, code blocks. */
+export const rich = {
+  formula: "Formula",
+  brokenFormula: "This formula couldn't be displayed.",
+  pendingFormula: "A formula is being written.",
+
+  diagrams: {
+    flowchart: "Flowchart",
+    sequence: "Sequence diagram",
+    class: "Class diagram",
+    state: "State diagram",
+    entities: "Entity relationship diagram",
+    gantt: "Gantt chart",
+    pie: "Pie chart",
+    journey: "User journey",
+    timeline: "Timeline",
+    quadrant: "Quadrant chart",
+    chart: "Chart",
+    requirement: "Requirement diagram",
+    kanban: "Kanban board",
+  },
+  diagramOf: (kind: string, title: string) => (title ? `${kind}: ${title}` : kind),
+  sourceOf: (name: string) => `Source of ${name}`,
+  drawing: "Drawing a diagram…",
+  notDrawn: {
+    broken: "This diagram couldn't be drawn. This is its source.",
+    unknown: "Diagrams of this kind are not drawn here. This is its source.",
+    large: "This diagram is too large to be drawn. This is its source.",
+    loads: "Diagrams with pictures are not drawn. This is its source.",
+  },
+  showSource: "Show source",
+  showDiagram: "Show diagram",
+  copySource: "Copy source",
+  downloadSvg: "Download as SVG",
+  enlargeDiagram: "Enlarge diagram",
+
+  wrap: "Wrap lines",
+  numbers: "Line numbers",
+  downloadCode: "Download code",
+};

@@ -1,0 +1,22 @@
+/** Text of the chat list, the language setting and the embedded page: part of `strings`. */
+export const sidebar = {
+  hide: "Hide chat list",
+  show: "Show chat list",
+  toggleShortcut: "Hide or show the chat list",
+  pinned: "Pinned",
+  pin: "Pin",
+  unpin: "Unpin",
+  notPinned: "Couldn't change the pin. Try again.",
+  filter: "Filter by agent",
+  filteredBy: (agent: string) => `Only chats with ${agent}`,
+  allAgents: "All agents",
+  noneOf: (agent: string) => `No chats with ${agent}.`,
+  hitsOf: (title: string) => `Found in “${title}”`,
+  fromYou: "You:",
+  fromAgent: "Agent:",
+  jumped: "This is the message that the search found.",
+  notThere: "The message is no longer in this chat.",
+  language: "Language",
+  languageOfBrowser: "Same as the browser",
+  closeEmbedded: "Close chat",
+};
