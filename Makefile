@@ -15,12 +15,16 @@ WEB := web
 BENCH_VENV := .venv-bench
 FRAMEWORKS_VENV := .venv-frameworks
 COMPAT_VENV := .venv-compat
+ENVIRONMENTS := .environments
 # How many tests run in parallel: each starts its own servers and browsers.
 JOBS ?= 2
 PYTEST = $(BIN)/pytest --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
 
-# Modules with 100 % branch coverage. Prerequisites of `test`: if one is moved, `make test` fails.
+# Modules with 100 % branch coverage, and the tests that reach it. Only these are measured: it makes tests up to
+# twice as slow. Prerequisites of `test`: if one is moved, `make test` fails.
 FULLY_COVERED := $(addprefix src/mobox/,events/__init__.py events/blocks.py lifecycle/ending.py events/transcript.py lifecycle/__init__.py lifecycle/thoughts.py lifecycle/calls.py events/names.py events/placeholders.py events/waiting.py events/json_text.py capture/jsonlines.py)
+
+COVERING := tests/events tests/lifecycle tests/capture tests/test_compat.py $(addprefix tests/formatters/,test_law.py test_snapshot.py)
 
 # Uses the installed Node; if there is none, or it is older than 20.19 (for Vite), a wheel installs it
 # into .venv/node.
@@ -36,34 +40,43 @@ unexport PYTHONDONTWRITEBYTECODE
 CLIENTS_READY := $(CLIENTS)/node_modules/.package-lock.json
 WEB_READY := $(WEB)/node_modules/.package-lock.json
 
-.PHONY: help run web test full compat check format golden bench chaos fuzz screenshots lock clean ready packages
+.PHONY: help run sync-agents web test full compat check format golden bench chaos fuzz screenshots lock clean ready packages environments
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 # The drivers of PostgreSQL and Redis, if DATABASE_URL or REDIS_URL is set.
 DRIVERS := $(if $(filter postgres%,$(DATABASE_URL))$(REDIS_URL),$(VENV)/.drivers)
 
-run: $(VENV)/.mobox $(DRIVERS)  ## install Mobox and start the server with the demo agent; PORT=8000, MOBOX_DATA=.mobox
+run: $(VENV)/.mobox $(DRIVERS)  ## install Mobox and start the server with the agents in agents/; PORT=8000, MOBOX_DATA=.mobox
 	$(BIN)/mobox serve
+
+sync-agents: $(VENV)/.mobox  ## install the packages of the agents in agents/; `make run` does it at an agent's first message
+	$(BIN)/mobox agents install
 
 web: $(WEB_READY)  ## build the page into src/mobox/server/web; only needed after changes in web/
 	cd $(WEB) && npm run build
 
 # Mostly downloads, so it is faster in parallel: `make --jobs ready`.
-ready: $(VENV)/.dev $(FRAMEWORKS_VENV)/.mobox $(CLIENTS_READY) $(WEB_READY) packages
+ready: $(VENV)/.dev $(FRAMEWORKS_VENV)/.mobox $(CLIENTS_READY) $(WEB_READY) packages environments
 
-# Each of these starts servers and real frameworks, some of them killed on purpose: too slow for every change.
-FULL_ONLY := $(addprefix tests/frameworks/,test_claude_helper.py test_claude_docs.py test_langchain_agents.py test_langchain_docs.py)
+# The packages of the agents in agents/, for the tests.
+environments: $(VENV)/.dev
+	$(BIN)/mobox agents install --agents agents --environments $(ENVIRONMENTS)
 
-test: ready $(FULLY_COVERED)  ## run all tests but the slowest, and measure coverage
+# Each of these starts servers with real frameworks or clients, some of them killed on purpose: too slow for every
+# change. The agents in agents/ and the other clients of tests/guides are tested with every change.
+FULL_ONLY := $(addprefix tests/frameworks/,test_matrix.py test_claude_helper.py test_claude_docs.py test_langchain_agents.py test_langchain_docs.py test_new_agents_installed.py) \
+	$(addprefix tests/guides/,test_assistant_ui.py test_copilotkit_v1.py test_http_agent.py test_use_chat_6.py)
+
+test: ready $(FULLY_COVERED)  ## run all tests but the slowest, and check the coverage of the pure modules
 	cd $(WEB) && npm test
-	$(PYTEST) --junitxml=.reports/junit.xml --ignore=tests/web --ignore=tests/guides $(addprefix --ignore=,$(FULL_ONLY)) --cov --cov-report=
-	$(PYTEST) --junitxml=.reports/junit-web.xml tests/web tests/guides
-	$(BIN)/coverage report
+	$(PYTEST) --junitxml=.reports/junit-covering.xml $(COVERING) --cov --cov-report=
 	$(BIN)/coverage report --fail-under=100 --include=$$(echo $(FULLY_COVERED) | tr ' ' ,)
+	$(PYTEST) --junitxml=.reports/junit.xml $(addprefix --ignore=,tests/web tests/guides $(COVERING) $(FULL_ONLY))
+	$(PYTEST) --junitxml=.reports/junit-web.xml tests/web tests/guides $(addprefix --ignore=,$(FULL_ONLY))
 
-full: test  ## run all tests, also the slowest of each framework
+full: test  ## run all tests, also the slowest of frameworks and clients
 	$(PYTEST) $(FULL_ONLY)
 
 compat: $(VENV)/.dev $(COMPAT_VENV)/.mobox  ## run the frameworks in the oldest versions that the docs name
@@ -81,10 +94,11 @@ format: $(VENV)/.dev $(WEB_READY)  ## format the code and apply automatic lint f
 	cd $(WEB) && npm run format
 
 golden: $(VENV)/.dev  ## rewrite golden files and generated docs; review the diff as code
-	$(BIN)/pytest --quiet --regold tests/pipeline/test_golden.py
+	$(BIN)/pytest --quiet --regold tests/pipeline/test_golden.py tests/cli/test_rendering.py
 	$(BIN)/python scripts/event-mapping && $(BIN)/python scripts/import-map
 	PYTHONPATH=tests $(BIN)/python scripts/protocol-table
 	PYTHONPATH=tests:. $(BIN)/python scripts/framework-table
+	PYTHONPATH=tests $(BIN)/python scripts/security-table
 
 bench: $(BENCH_VENV)/.mobox $(CLIENTS_READY)  ## run the benchmarks and compare with other packages; ONLY=transform, BENCH=--write-docs
 	PYTHONPATH=tests $(BENCH_VENV)/bin/python -m bench $(ONLY) $(BENCH)
@@ -101,9 +115,9 @@ screenshots: $(VENV)/.dev  ## take the screenshots in README.md and docs; needs 
 # Installs system packages only in CI, as root; on other machines the tests report missing ones.
 packages:
 	@if [ "$$CI" = true ] && [ "$$(id -u)" = 0 ] && \
-		! (command -v chromium && command -v nginx && command -v caddy) >/dev/null; then \
+		! (command -v chromium && command -v nginx && command -v caddy && command -v bwrap && command -v podman) >/dev/null; then \
 		apt-get update -qq; \
-		for package in chromium fonts-liberation fonts-noto-color-emoji nginx-light caddy openssl; do \
+		for package in chromium fonts-liberation fonts-noto-color-emoji nginx-light caddy openssl bubblewrap podman runc catatonit; do \
 			apt-get install -y -qq --no-install-recommends $$package || \
 				echo "not installed: $$package; the tests that need it are skipped" >&2; \
 		done; fi
@@ -112,20 +126,22 @@ packages:
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make lock' $(LOCK)
 
-lock: $(VENV)/.python $(NODE)  ## rebuild the lock files; LOCK=--upgrade takes newer versions
-	$(PIP) uv==0.13.7
-	$(COMPILE) pyproject.toml --extra server --group build -o requirements/run.txt
+# uv is one of the packages of `make run`.
+lock: $(VENV)/.run $(NODE)  ## rebuild the lock files; LOCK=--upgrade takes newer versions
+	$(COMPILE) pyproject.toml --extra server --extra agents --group build -o requirements/run.txt
 	$(COMPILE) pyproject.toml --all-extras --group dev -c requirements/run.txt -o requirements/dev.txt
 	$(COMPILE) pyproject.toml --extra all --group build -c requirements/dev.txt -o requirements/deploy.txt
 	$(COMPILE) --group node -o requirements/node.txt
 	$(COMPILE) pyproject.toml --all-extras --group bench -c requirements/run.txt -c requirements/node.txt -o requirements/bench.txt
 	$(COMPILE) pyproject.toml --extra server --group frameworks -c requirements/run.txt -o requirements/frameworks.txt
 	$(COMPILE) pyproject.toml --extra server --group compat -c requirements/run.txt -o requirements/compat.txt
+	for agent in $(dir $(wildcard agents/*/requirements.in)); do \
+		$(COMPILE) $${agent}requirements.in -c requirements/frameworks.txt -o $${agent}requirements.txt || exit; done
 	cd $(CLIENTS) && npm install --package-lock-only
 	cd $(WEB) && npm install --package-lock-only
 
 clean:  ## remove everything that the other targets created, except the server's data (.mobox)
-	rm -rf $(VENV) $(BENCH_VENV) $(FRAMEWORKS_VENV) $(COMPAT_VENV) $(CLIENTS)/node_modules $(WEB)/node_modules $(CLIENTS)/.built .reports .*_cache .hypothesis build dist
+	rm -rf $(VENV) $(BENCH_VENV) $(FRAMEWORKS_VENV) $(COMPAT_VENV) $(ENVIRONMENTS) $(CLIENTS)/node_modules $(WEB)/node_modules $(CLIENTS)/.built .reports .*_cache .hypothesis build dist
 	find src tests bench -name __pycache__ -prune -exec rm -r {} +
 
 # Stamp files: a step runs again only when its inputs have changed. Installs into the same venv depend

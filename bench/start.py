@@ -1,7 +1,8 @@
 """From a message to the agent's first event: with a new process, and with a spare that waits.
 
 A real server, and two agents twice: once without spares and once with one. `imports` imports
-DeepAgents before it reads its turn, as an agent on it does; the demo imports only `shared`.
+DeepAgents before it reads its turn, as an agent on it does; the demo imports only `shared`. The
+demo also runs in bubblewrap, where that works: its start, and a run with thousands of events.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 import httpx
 
 from bench.figures import Figure, Samples
+from mobox.sandbox.bubblewrap import BubblewrapSandbox
 from mobox.settings import REPOSITORY_AGENTS
 from server.live_server import agent_processes, live_server
 
@@ -37,6 +39,9 @@ from shared.emitter import emit_done, emit_text, read_turn
 emit_text(read_turn().prompt)
 emit_done()
 """
+KINDS = {"cold": "warm: 0", "warm": "warm: 1", "boxed": "sandbox: bubblewrap"}
+"""The settings of the agents that are compared."""
+BOTH = ("cold", "boxed")
 STILL = 0.5
 """Seconds without any use of CPU, after which a spare waits for its turn."""
 LIMIT = 120.0
@@ -50,6 +55,9 @@ FIGURES = (
     Figure("ms/imports-warm", "DeepAgents: spare", unit="ms"),
     Figure("ms/demo-cold", "demo: new process", unit="ms"),
     Figure("ms/demo-warm", "demo: spare", unit="ms"),
+    Figure("ms/demo-boxed", "demo: new process in bubblewrap", unit="ms"),
+    Figure("ms/bubblewrap", "demo: bubblewrap, above a process", unit="ms", at_most=100),
+    Figure("ratio/boxed-events", "demo, a flood of lines: bubblewrap ÷ process", at_most=1.1),
     Figure("mb/imports", "DeepAgents: memory of a spare and its keeper (PSS)", unit="MB"),
     Figure("mb/demo", "demo: memory of a spare and its keeper (PSS)", unit="MB"),
 )
@@ -66,6 +74,26 @@ def measure(rounds: int) -> Samples:
         found[f"ms/{name}-cold"] = [cold * 1000 for cold, _ in pairs]
         found[f"ms/{name}-warm"] = [warm * 1000 for _, warm in pairs]
         found[f"ratio/{name}"] = [cold / warm for cold, warm in pairs]
+        if name == "demo" and is_boxed():
+            found |= _boxed(rounds)
+    return found
+
+
+def is_boxed() -> bool:
+    """Whether bubblewrap works here."""
+    return BubblewrapSandbox().probe().problem is None
+
+
+def _boxed(rounds: int) -> Samples:
+    """The demo as a process and in bubblewrap, in turn."""
+    found: Samples = {name: [] for name in ("ms/demo-boxed", "ms/bubblewrap", "ratio/boxed-events")}
+    with _served("demo", ("cold", "boxed")) as (client, _):
+        for _ in range(max(1, rounds // 3)):
+            cold, boxed = (_seconds(client, f"demo-{kind}") for kind in ("cold", "boxed"))
+            found["ms/demo-boxed"].append(boxed * 1000)
+            found["ms/bubblewrap"].append((boxed - cold) * 1000)
+            times = [_seconds(client, f"demo-{kind}", "flood", last=True) for kind in BOTH]
+            found["ratio/boxed-events"].append(times[1] / times[0])
     return found
 
 
@@ -80,11 +108,13 @@ def _round(client: httpx.Client, data: Path, name: str) -> tuple[float, float]:
 
 
 @contextmanager
-def _served(name: str) -> Iterator[tuple[httpx.Client, Path]]:
+def _served(
+    name: str, kinds: Sequence[str] = ("cold", "warm")
+) -> Iterator[tuple[httpx.Client, Path]]:
     with tempfile.TemporaryDirectory() as folder:
         data, agents = Path(folder, "data"), Path(folder, "agents")
-        for warm, kind in enumerate(("cold", "warm")):
-            _write_agent(agents / f"{name}-{kind}", name, warm)
+        for kind in kinds:
+            _write_agent(agents / f"{name}-{kind}", name, KINDS[kind])
         with (
             live_server(data, "--agents", agents, patience=10 * LIMIT) as server,
             httpx.Client(base_url=server.url, timeout=LIMIT, trust_env=False) as client,
@@ -92,7 +122,7 @@ def _served(name: str) -> Iterator[tuple[httpx.Client, Path]]:
             yield client, data
 
 
-def _write_agent(folder: Path, name: str, warm: int) -> None:
+def _write_agent(folder: Path, name: str, setting: str) -> None:
     if name == "demo":
         shutil.copytree(REPOSITORY_AGENTS / "demo", folder)
         entry = "env: {MOBOX_DEMO_SPEED: 0}\n"
@@ -100,16 +130,19 @@ def _write_agent(folder: Path, name: str, warm: int) -> None:
         folder.mkdir(parents=True)
         (folder / "run_agent.py").write_text(IMPORTS)
         entry = f"entry: [{PYTHON.absolute()}, run_agent.py]\n"
-    (folder / "agent.yaml").write_text(f"{entry}warm: {warm}\n")
+    (folder / "agent.yaml").write_text(f"{entry}{setting}\n")
 
 
 _numbers = count()
 
 
-def _seconds(client: httpx.Client, agent: str) -> float:
-    """From the request to the first text of the answer, in a new chat; reads all of it."""
+def _seconds(client: httpx.Client, agent: str, text: str = "hi", *, last: bool = False) -> float:
+    """From the request to the first text of the answer, in a new chat; reads all of it.
+
+    With `last`: from the first text to the end.
+    """
     number = next(_numbers)
-    message = {"id": f"m{number}", "role": "user", "parts": [{"type": "text", "text": "hi"}]}
+    message = {"id": f"m{number}", "role": "user", "parts": [{"type": "text", "text": text}]}
     body = {"id": f"chat-{number}", "messages": [message], "agent": agent}
     begun, first = time.perf_counter(), 0.0
     with client.stream("POST", "/api/chat", json=body) as response:
@@ -118,7 +151,7 @@ def _seconds(client: httpx.Client, agent: str) -> float:
             if not first and _is_text(line):
                 first = time.perf_counter() - begun
     assert first, f"agent {agent} said nothing"
-    return first
+    return time.perf_counter() - begun - first if last else first
 
 
 def _is_text(line: str) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis.vendor.pretty import RepresentationPrinter
 
 from bench.chromium import find_chromium
-from server.live_server import LIMIT
+from server.live_server import LIMIT, MOBOX, clean_environment
 from support.ag_ui_client import AGUIClients
 from support.ai_sdk_client import CLIENTS, AiSdkClients, find_node
 from support.postgres_server import Databases, running_postgres
@@ -30,6 +30,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 # The longest ones begin first: else the end would be waiting for one of them.
 LONG_FILES = (
     "tests/server/test_chaos.py",
+    "tests/hostile/test_process.py",
+    "tests/hostile/test_bubblewrap.py",
     "tests/server/test_real_chat_cuts.py",
     "tests/server/test_crash.py",
     "tests/pipeline/test_fuzz.py",
@@ -113,6 +115,19 @@ def frameworks() -> Path:
     if not python.exists():
         pytest.skip("NOT TESTED WITH THE REAL FRAMEWORKS: `make test` installs them")
     return python
+
+
+@pytest.fixture(scope="session")
+def environments() -> Path:
+    """The folder with the packages of the agents in `agents/`, for `--environments FOLDER`.
+
+    `make test` installs them; else this does, which takes a minute.
+    """
+    root = Path(__file__).parent.parent
+    folder = root / ".environments"
+    command = [*MOBOX, "agents", "install", "--agents", "agents", "--environments", str(folder)]
+    subprocess.run(command, cwd=root, env=clean_environment(), check=True)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,14 @@
     * UnknownSandbox      no sandbox has that name
     * UnknownFileStore    no store of files has that name
   * NotInstalled          a required package is not installed
+  * InstallFailed         the packages of an agent are not installed, or cannot be
+  * SandboxUnavailable    the sandbox of an agent does not work here, or is not allowed
   * PluginError           a registered plugin cannot be used
     * NameTaken           more than one package registered the name
     * BrokenPlugin        its package cannot be loaded, or has the wrong type
-  * InvalidAgent          an agent's file or function is invalid
-  * InvalidScript         a simulated model's script is invalid
+  * InvalidFile           a file that a person has written is invalid
+    * InvalidAgent        an agent's file or function is invalid
+    * InvalidScript       a simulated model's script is invalid
   * AgentTaken            two agents have the same id
   * InvalidEvent          the caller built an event from unknown fields
   * InvalidSetting        a setting has an invalid value
@@ -33,6 +36,8 @@
     * RunNotFound         no such run
       * LogDeleted        the run was deleted by its owner
     * PermissionNotFound  no such permission of a chat
+    * LinkNotFound        no such link to a chat, or one that is not valid any more
+    * ModelCallNotFound   no such recorded call of a run
     * KeyNotFound         no such API key
     * FileNotFound        no such file
   * AuthError             authentication or permission failed
@@ -41,6 +46,7 @@
   * InvalidPrincipal      an app's authentication hook returned an invalid principal
   * ConflictError         the state of the chat or run does not allow the request
     * RunActive           the chat has an active run
+      * BranchActive      another branch cannot be chosen while a run is active
     * NotWaiting          the run has no input request that this would answer
     * KeyReused           an idempotency key was used with another request
     * FileInUse           a chat names the file, so it cannot be deleted alone
@@ -49,6 +55,7 @@
     * TooManySessions     a socket has joined the maximum number of sessions
     * TooManyStreams      an owner has the maximum number of open streams
     * RateLimited         rate limit: an owner starts runs too fast
+    * LinkBusy            a link has too many readers
     * BodyTooLarge        the body of a request exceeds its limit
     * FileTooLarge        a file exceeds the limit of one file
     * FileQuotaExceeded   the files of an owner exceed their limit
@@ -138,6 +145,14 @@ class NotInstalled(MoboxError):
         )
 
 
+class SandboxUnavailable(MoboxError):
+    """The sandbox of an agent does not work here, or isolates less than the server demands."""
+
+
+class InstallFailed(MoboxError):
+    """The packages of an agent are not installed, or cannot be; the message has the reason."""
+
+
 class PluginError(MoboxError):
     """The plugin registered under that name cannot be used; `reason` has the cause."""
 
@@ -163,8 +178,8 @@ class BrokenPlugin(PluginError):
         super().__init__(kind, name, f"{package} is broken: {problem}")
 
 
-class InvalidAgent(MoboxError):
-    """An agent's file or function is invalid; `line` counts from 1, `field` may be ""."""
+class InvalidFile(MoboxError):
+    """A file that a person has written is invalid; `line` counts from 1, `field` may be ""."""
 
     def __init__(self, file: Path, line: int, field: str, problem: str) -> None:
         self.file, self.line, self.field, self.problem = file, line, field, problem
@@ -173,14 +188,12 @@ class InvalidAgent(MoboxError):
         )
 
 
-class InvalidScript(MoboxError):
-    """A simulated model's script is invalid; `line` counts from 1, `field` may be ""."""
+class InvalidAgent(InvalidFile):
+    """An agent's file or function is invalid."""
 
-    def __init__(self, file: str, line: int, field: str, problem: str) -> None:
-        self.file, self.line, self.field, self.problem = file, line, field, problem
-        super().__init__(
-            f"{file}:{line}: {field}: {problem}" if field else f"{file}:{line}: {problem}"
-        )
+
+class InvalidScript(InvalidFile):
+    """A simulated model's script is invalid."""
 
 
 class AgentTaken(MoboxError):
@@ -303,10 +316,22 @@ class PermissionNotFound(NotFoundError):
     kind = "permission"
 
 
+class LinkNotFound(NotFoundError):
+    """There is no such link to a chat, or it has expired."""
+
+    kind = "link"
+
+
 class KeyNotFound(NotFoundError):
     """There is no API key of that id."""
 
     kind = "key"
+
+
+class ModelCallNotFound(NotFoundError):
+    """The run has no recorded model call of that number."""
+
+    kind = "model call"
 
 
 class FileNotFound(NotFoundError):
@@ -352,6 +377,15 @@ class RunActive(ConflictError):
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         super().__init__(f"run {run_id!r} is still active")
+
+
+class BranchActive(RunActive):
+    """Another branch of the chat cannot be chosen while a run is running or waiting."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(run_id)
+        why = "to change branches, wait for it or stop it"
+        self.args = (f"run {run_id!r} is still active: {why}",)
 
 
 class NotWaiting(ConflictError):
@@ -410,6 +444,15 @@ class RateLimited(QuotaError):
         super().__init__(
             f"rate limit of {per_minute} runs per minute exceeded: retry in {retry_after} s"
         )
+
+
+class LinkBusy(QuotaError):
+    """The readers of one link have opened too much of it at once."""
+
+    retry_after = 30
+
+    def __init__(self) -> None:
+        super().__init__(f"too many readers of this link: retry in {self.retry_after} s")
 
 
 def _size(count: int) -> str:

@@ -11,7 +11,6 @@ Rule 4: nothing of the server is imported: every command reads settings, also wh
 from __future__ import annotations
 
 import ipaddress
-import math
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +23,46 @@ import msgspec
 from msgspec import Struct
 
 from mobox.errors import InvalidSetting
+from mobox.setting_parsers import FEATURES as FEATURES
+from mobox.setting_parsers import (
+    auth as _auth,
+)
+from mobox.setting_parsers import (
+    colour as _colour,
+)
+from mobox.setting_parsers import (
+    count as _count,
+)
+from mobox.setting_parsers import (
+    features as _features,
+)
+from mobox.setting_parsers import (
+    flag as _flag,
+)
+from mobox.setting_parsers import (
+    folder as _folder,
+)
+from mobox.setting_parsers import (
+    line_of as _line_of,
+)
+from mobox.setting_parsers import (
+    one_of as _one_of,
+)
+from mobox.setting_parsers import (
+    port as _port,
+)
+from mobox.setting_parsers import (
+    redis as _redis,
+)
+from mobox.setting_parsers import (
+    seconds as _seconds,
+)
+from mobox.setting_parsers import (
+    starters as _starters,
+)
+from mobox.setting_parsers import (
+    whole_number as _whole_number,
+)
 
 OWNER: Final = "local"
 """The owner of all chats on a server without authentication."""
@@ -146,67 +185,6 @@ def _named_headers(text: str) -> tuple[str, ...]:
     return names
 
 
-def _flag(text: str) -> bool:
-    if text.lower() not in _FLAGS:
-        raise ValueError(f"expected one of {', '.join(_FLAGS)}")
-    return _FLAGS[text.lower()]
-
-
-_FLAGS: Final = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
-
-
-def _folder(text: str) -> Path:
-    return Path(text).expanduser()
-
-
-def _port(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or int(text) > 65535:
-        raise ValueError("expected a number from 0 to 65535")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or int(text) < 1:
-        raise ValueError("expected a whole number from 1 upwards")
-    return int(text)
-
-
-def _whole_number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()):
-        raise ValueError("expected a whole number from 0 upwards")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    with suppress(ValueError):
-        seconds = float(text)
-        if 0 < seconds < math.inf:
-            return seconds
-    raise ValueError("expected seconds, more than 0")
-
-
-def _auth(text: str) -> str:
-    if text not in ("none", "keys"):
-        raise ValueError("expected none or keys")
-    return text
-
-
-def _one_of(*choices: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text.lower() not in choices:
-            raise ValueError(f"expected one of {', '.join(choices)}")
-        return text.lower()
-
-    return parse
-
-
-def _redis(text: str) -> str:
-    schemes = ("redis://", "rediss://", "unix://")
-    if not text.startswith(schemes):
-        raise ValueError(f"expected a URL that starts with {', '.join(schemes)}")
-    return text
-
-
 class Setting(NamedTuple):
     """How a field of `Settings` can be set from outside of the program."""
 
@@ -260,7 +238,24 @@ class Settings(Struct, frozen=True, kw_only=True):
     agents: Annotated[
         Path | None, Setting("folder of agents (default: ./agents, else the bundled)", _folder)
     ] = None
-    agent: Annotated[str | None, Setting("default agent of chats (default: the first)")] = None
+    environments: Annotated[
+        Path | None,
+        Setting("folder of agents' packages (default: environments in the data folder)", _folder),
+    ] = None
+    sandbox: Annotated[
+        str,
+        Setting(
+            "how agents run: auto, process, bubblewrap, docker, or a plugin's name; an agent may"
+            " ask for more isolation, never for less",
+            env="SANDBOX_BACKEND",
+        ),
+    ] = "auto"
+    agent: Annotated[
+        str | None,
+        Setting(
+            "default agent of chats (default: the first one whose model has a key, else the demo)"
+        ),
+    ] = None
     allowed_hosts: Annotated[
         tuple[str, ...], Setting("further host names of this server, a,b", _hosts)
     ] = ()
@@ -287,6 +282,10 @@ class Settings(Struct, frozen=True, kw_only=True):
         ),
     ] = "page"
     max_body: Annotated[int, Setting("maximum size of a request body in bytes", _count)] = 8 << 20
+    request_timeout: Annotated[
+        float,
+        Setting("seconds for the headers of a request, and between the parts of a body", _seconds),
+    ] = 30
     max_chat_body: Annotated[
         int, Setting("maximum size of a chat request with the files in it, in bytes", _count)
     ] = 128 << 20
@@ -358,12 +357,32 @@ class Settings(Struct, frozen=True, kw_only=True):
     record_models: Annotated[
         bool, Setting("true: store the requests to models and their responses", _flag)
     ] = False
+    brand_name: Annotated[str, Setting("name of the page (default: Mobox)", _line_of(60))] = ""
+    brand_logo: Annotated[
+        Path | None, Setting("logo of the page: an SVG, PNG, JPEG or WebP file", _folder)
+    ] = None
+    brand_accent: Annotated[
+        str, Setting("accent colour of the page, #rrggbb; made readable where it is not", _colour)
+    ] = ""
+    brand_welcome: Annotated[str, Setting("heading of an empty chat", _line_of(200))] = ""
+    brand_starters: Annotated[
+        tuple[str, ...],
+        Setting("messages to begin with, for agents that have none of their own, a|b", _starters),
+    ] = ()
+    hidden: Annotated[
+        tuple[str, ...],
+        Setting(f"what the page does not show, a,b: {', '.join(FEATURES)}", _features),
+    ] = ()
+    embed_origins: Annotated[
+        tuple[str, ...],
+        Setting("origins of pages that may embed the chat in a frame, a,b", _origins),
+    ] = ()
     log_level: Annotated[
         str,
         Setting("debug, info, warning or error", _one_of("debug", "info", "warning", "error")),
     ] = "info"
 
-    # Those of a supervisor that only a program sets, in seconds.
+    # Those of a supervisor that only a program sets; times in seconds.
 
     notice: float = 1
     """How long an agent may take to start before a status reports it."""
@@ -385,6 +404,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How long an agent's process may take to exit after it has said that it is done."""
     drain: float = 8
     """How long agents have to exit when the server shuts down."""
+    claims: bool = True
+    """Whether it executes the runs that other processes queue."""
+
+    installs: bool = False
+    """Whether a run may install what its agent lacks: only where an operator starts the runs."""
 
     beside: Path | None = None
     """The folder in which `.env` and `models.yaml` are looked for; the commands set it. A program
@@ -430,6 +454,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         return self.agents or next(filter(Path.is_dir, places), BUNDLED_AGENTS)
 
     @property
+    def environments_folder(self) -> Path:
+        """The folder of the agents' environments: by default in the data folder."""
+        return self.environments or self.data / "environments"
+
+    @property
     def is_local(self) -> bool:
         """Whether only people at this machine use the server, who may see and change its files."""
         return self.auth == "none"
@@ -473,6 +502,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     def origins(self) -> tuple[str, ...]:
         """The allowed cross-origin pages, as browsers write them in `Origin`."""
         return tuple(written_origin(listed_origin(text)) for text in self.allowed_origins)
+
+    @property
+    def frame_origins(self) -> tuple[str, ...]:
+        """The origins of pages that may embed the chat, as browsers write them."""
+        return tuple(written_origin(listed_origin(text)) for text in self.embed_origins)
 
     def lease_until(self) -> int:
         """When a lease given now expires."""
@@ -546,6 +580,7 @@ def show_settings(settings: Settings, environment: Environment, flags: Flags) ->
     """All settings as a table, each with the flag or variable that it comes from."""
     given = _given(environment, flags)
     effective = {"database_url": settings.database, "agents": settings.agents_folder}
+    effective["environments"] = settings.environments_folder
     rows = []
     for field, setting in SETTINGS.items():
         value = setting_text(effective.get(field, getattr(settings, field)))

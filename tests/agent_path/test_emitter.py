@@ -24,7 +24,7 @@ from mobox.agent_path.shared import control, output
 from mobox.agent_path.shared import emitter as shared_emitter
 from mobox.events import EventType, Raw
 from mobox.parsers.emitted.lines import LINES
-from mobox.sandbox.process import AGENT_PATH
+from mobox.sandbox.kept_process import AGENT_PATH
 
 SHARED = AGENT_PATH / "shared"
 

@@ -1,7 +1,7 @@
 // Chats of the real AI SDK clients: `AbstractChat` with `DefaultChatTransport`, many in one process.
 //
 // A request is one line of JSON on stdin, its answer one line on stdout, in order:
-//   {"id", "do": "open", "chat", "client", "api", "chatId", "messages", "run"?, "auto"?, "tools"?}
+//   {"id", "do": "open", "chat", "client", "api", "chatId", "messages", "run"?, "auto"?, "tools"?, "agent"?}
 //   {"id", "do": "begin", "chat", "call": "sendMessage", "args": [{"text": "Hi"}], "cut"?}
 //   {"id", "do": "read", "chat", "frames"}   answered when so many frames of a response were read
 //   {"id", "do": "settle", "chat"}           answered when nothing is under way any more
@@ -175,7 +175,7 @@ function toolRunner(session, tools) {
 }
 
 class Session {
-  constructor(ai, { api, chatId, messages, run, auto, tools }) {
+  constructor(ai, { api, chatId, messages, run, auto, tools, agent }) {
     class Chat extends ai.AbstractChat {}
     this.ai = ai;
     this.bell = new Bell();
@@ -189,6 +189,7 @@ class Session {
       state: new State(messages, this.bell),
       transport: new ai.DefaultChatTransport({
         api,
+        body: agent && { agent },
         fetch: this.wire.fetch,
         prepareReconnectToStreamRequest: run ? () => ({ api: resumeAt }) : undefined,
       }),

@@ -4,8 +4,8 @@
 //   {"id", "do": "open", "socket", "url", "with"?}        answered when it is connected, or refused
 //   {"id", "do": "ask", "socket", "event", "payload"}     answered with what the server answers
 //   {"id", "do": "tell", "socket", "event", "payload"}    wants no answer from the server
-//   {"id", "do": "read", "socket", "name", "count", "last"?}
-//        answered with all events of that name, once there are so many, or one of that type
+//   {"id", "do": "read", "socket", "name", "count", "last"?, "run"?}
+//        answered with all events of that name (and run), once there are so many, or one of that type
 //   {"id", "do": "all", "socket"}                         every event so far, in order
 //   {"id", "do": "drop", "socket"}                        cuts the transport, answered when it is back
 //   {"id", "do": "raw", "socket", "text"}                 says that over a WebSocket, whatever it is
@@ -84,10 +84,11 @@ class Session {
     return this.events.filter((event) => event.name === name).map((event) => event.payload);
   }
 
-  async read({ name, count, last }) {
+  async read({ name, count, last, run }) {
+    const wanted = () => this.named(name).filter((payload) => run === undefined || payload.messageId === run);
     const isLast = (payload) => last !== undefined && (payload.type ?? payload.data?.type ?? payload.data) === last;
-    await this.bell.until(() => this.named(name).length >= count || this.named(name).some(isLast));
-    return this.named(name);
+    await this.bell.until(() => wanted().length >= count || wanted().some(isLast));
+    return wanted();
   }
 
   async drop() {

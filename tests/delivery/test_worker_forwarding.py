@@ -12,10 +12,11 @@ from starlette.types import Message, Scope
 
 from mobox.delivery.socketio import Socket, Sockets
 from mobox.delivery.socketio_packets import EventPayload
-from mobox.delivery.worker_forwarding import PeerForwarder
+from mobox.delivery.worker_forwarding import PeerConnection, PeerForwarder
 from mobox.events import JSON
 
 LIMIT = 60
+SECRET = b"known to both"
 HEADERS = {
     "http": [(b"host", b"localhost"), (b"content-type", b"text/plain")],
     "websocket": [
@@ -94,7 +95,7 @@ class Process:
 
     def __init__(self, folder: Path, number: int) -> None:
         self.listener = Echo()
-        self.peers = PeerForwarder(folder, number)
+        self.peers = PeerForwarder(folder, number, SECRET)
         self.app = Sockets(self.listener, max_bytes=1_000_000, peers=self.peers)
 
 
@@ -217,3 +218,16 @@ async def test_one_that_was_replaced_listens_in_the_place_of_the_one_before(tmp_
         await connected(again.app, there.app)
         await again.app.aclose()
         await again.app.leave(LIMIT)
+
+
+@pytest.mark.parametrize("first", [b"guessed", SECRET.decode(), None, "x" * 100, {"type": "http"}])
+async def test_processes_without_the_secret_cannot_forward_requests(
+    tmp_path: Path, first: object
+) -> None:
+    async with processes(tmp_path) as (here, _):
+        await opened(here.app)
+        reader, writer = await asyncio.open_unix_connection(tmp_path / "0")
+        await PeerConnection(reader, writer).send(first)
+        await PeerConnection(reader, writer).send({"type": "http", "path": "/socket.io/"})
+        assert await reader.read() == b""
+        writer.close()

@@ -13,8 +13,11 @@ ROOT = Path(__file__).parents[2]
 EXACT = re.compile(r"(npm:@?[\w./-]+@)?\d+\.\d+\.\d+(-[\w.]+)?")
 REQUIREMENT = re.compile(r"^[A-Za-z0-9]\S*==\S+.*?(?=^[A-Za-z0-9]|\Z)", re.MULTILINE | re.DOTALL)
 
+OF_AGENTS = sorted(ROOT.glob("agents/*/requirements.txt"))
 each_lock = pytest.mark.parametrize(
-    "lock", sorted(ROOT.glob("requirements/*.txt")), ids=lambda lock: lock.stem
+    "lock",
+    [*sorted(ROOT.glob("requirements/*.txt")), *OF_AGENTS],
+    ids=lambda lock: str(lock.relative_to(ROOT)),
 )
 each_package = pytest.mark.parametrize("folder", ["tests/clients", "web"])
 
@@ -31,6 +34,24 @@ def test_every_requirement_has_a_version_and_hashes(lock: Path) -> None:
 @each_lock
 def test_a_lock_names_no_registry(lock: Path) -> None:
     assert "://" not in lock.read_text()
+
+
+def versions_in(lock: Path) -> dict[str, str]:
+    return dict(re.findall(r"^([A-Za-z0-9._-]+)==(\S+)", lock.read_text(), re.MULTILINE))
+
+
+def test_agents_have_the_versions_that_are_tested() -> None:
+    tested = versions_in(ROOT / "requirements" / "frameworks.txt")
+    assert {lock.parent for lock in OF_AGENTS} == {
+        path.parent for path in ROOT.glob("agents/*/requirements.in")
+    }
+    for lock in OF_AGENTS:
+        others = {
+            name: version
+            for name, version in versions_in(lock).items()
+            if tested.get(name, version) != version
+        }
+        assert others == {}
 
 
 def described(path: str) -> dict[str, Any]:

@@ -96,7 +96,9 @@ def test_an_installed_server_has_an_agent_wherever_it_is_started(
 def test_an_installed_server_serves_the_whole_page(installed: Path, tmp_path: Path) -> None:
     main = "from mobox.cli import main; sys.exit(main())"
     start = f"import sys; sys.path.insert(0, {str(installed)!r}); {main}"
-    argv = [sys.executable, "-c", start, "serve", "--port", "0", "--data", str(tmp_path / "data")]
+    options = ["--port", "0", "--data", str(tmp_path / "data")]
+    embedded = ["--embed-origins", "https://shop.example"]  # else embed.js is not served
+    argv = [sys.executable, "-c", start, "serve", *options, *embedded]
     with subprocess.Popen(
         argv, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, text=True
     ) as server:

@@ -7,11 +7,15 @@ private folder. The ASGI messages themselves are forwarded.
 Rule 1: the process that receives a request has checked it; nothing is checked a second time.
 Rule 2: backpressure reaches the process that has the socket: nothing is buffered here.
 Rule 3: a process that is gone has no sockets: requests for it are answered as unknown.
+Rule 4: other processes of this user, such as agents, can connect to the Unix sockets too. So the
+        first message is a secret that the processes have in memory from before they were forked.
+        One that replaces the files of the sockets could still read it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import re
 import struct
 from collections.abc import Callable
@@ -41,6 +45,8 @@ _BROKEN_OFF: Final[dict[str, tuple[Message, ...]]] = {
 
 _ANSWERS: Final = {"http": "http.response.start", "websocket": "websocket.close"}
 _NUMBER: Final = re.compile(r"([0-9]{1,4})(?:\.|\Z)")
+_MOST_AROUND: Final = 8
+"""Bytes that the encoding adds to a secret, at most."""
 _LENGTH: Final = struct.Struct("!I")
 
 
@@ -57,10 +63,12 @@ class PeerConnection:
         self._writer.write(_LENGTH.pack(len(data)) + data)
         await self._writer.drain()
 
-    async def receive(self) -> Any:
-        """Receive the next message; `None` at the end."""
-        with suppress(asyncio.IncompleteReadError, OSError):
+    async def receive(self, most: int | None = None) -> Any:
+        """Receive the next message; `None` at the end, or if it has more bytes than that."""
+        with suppress(asyncio.IncompleteReadError, OSError, msgspec.DecodeError):
             (length,) = _LENGTH.unpack(await self._reader.readexactly(_LENGTH.size))
+            if most is not None and length > most:
+                return None
             return msgspec.msgpack.decode(await self._reader.readexactly(length))
         return None
 
@@ -71,9 +79,10 @@ class PeerConnection:
 class PeerForwarder:
     """The peer processes, by their numbers; `number` is that of this process."""
 
-    def __init__(self, folder: Path, number: int) -> None:
+    def __init__(self, folder: Path, number: int, secret: bytes) -> None:
         self._folder = folder
         self._number = number
+        self._secret = secret
         self._server: asyncio.AbstractServer | None = None
         self._forwarded: set[asyncio.Task[Any]] = set()
         self._taken: set[PeerConnection] = set()
@@ -87,11 +96,17 @@ class PeerForwarder:
             peer = PeerConnection(reader, writer)
             self._taken.add(peer)
             try:
-                await _take(app, peer)
+                if await self._is_peer(peer):
+                    await _take(app, peer)
             finally:
+                peer.close()
                 self._taken.discard(peer)
 
         self._server = await asyncio.start_unix_server(take, path)
+
+    async def _is_peer(self, peer: PeerConnection) -> bool:
+        secret = await peer.receive(len(self._secret) + _MOST_AROUND)
+        return isinstance(secret, bytes) and hmac.compare_digest(secret, self._secret)
 
     async def close(self, seconds: float) -> None:
         """Stop listening, after waiting up to so many seconds for forwarded requests."""
@@ -117,7 +132,7 @@ class PeerForwarder:
         except OSError:
             return False
         forwarding = asyncio.create_task(
-            _forward(PeerConnection(reader, writer), scope, receive, send)
+            _forward(PeerConnection(reader, writer), self._secret, scope, receive, send)
         )
         self._forwarded.add(forwarding)
         forwarding.add_done_callback(self._forwarded.discard)
@@ -128,8 +143,10 @@ class PeerForwarder:
 # In the process that received the request
 
 
-async def _forward(peer: PeerConnection, scope: Scope, receive: Receive, send: Send) -> None:
-    sending = asyncio.create_task(_send_request(peer, scope, receive))
+async def _forward(
+    peer: PeerConnection, secret: bytes, scope: Scope, receive: Receive, send: Send
+) -> None:
+    sending = asyncio.create_task(_send_request(peer, secret, scope, receive))
     is_answered = False
     try:
         while (message := await peer.receive()) is not None:
@@ -143,9 +160,12 @@ async def _forward(peer: PeerConnection, scope: Scope, receive: Receive, send: S
         peer.close()
 
 
-async def _send_request(peer: PeerConnection, scope: Scope, receive: Receive) -> None:
+async def _send_request(
+    peer: PeerConnection, secret: bytes, scope: Scope, receive: Receive
+) -> None:
     """Forward everything that the client sends, until it disconnects."""
     with suppress(OSError):  # the reading side notices that the peer is gone
+        await peer.send(secret)
         await peer.send({name: scope[name] for name in _SCOPE if name in scope})
         is_connected = True
         while is_connected:
@@ -158,15 +178,13 @@ async def _send_request(peer: PeerConnection, scope: Scope, receive: Receive) ->
 
 
 async def _take(app: ASGIApp, peer: PeerConnection) -> None:
-    try:
-        scope = await peer.receive()
-        if scope is not None:
+    scope = await peer.receive()
+    if scope is None:
+        return
 
-            async def receive() -> Message:
-                message: Message | None = await peer.receive()
-                return _LEFT[scope["type"]] if message is None else message
+    async def receive() -> Message:
+        message: Message | None = await peer.receive()
+        return _LEFT[scope["type"]] if message is None else message
 
-            with suppress(OSError):  # the client has disconnected, or the forwarding process
-                await app(scope, receive, peer.send)
-    finally:
-        peer.close()
+    with suppress(OSError):  # the client has disconnected, or the forwarding process
+        await app(scope, receive, peer.send)

@@ -46,6 +46,22 @@ from mobox.supervisor.pruning import Pruned, prune
 # The options of `Mobox` and `mount`.
 
 
+class BrandOptions(TypedDict, total=False):
+    """What the page shows of the app around it."""
+
+    name: str
+    logo: str | Path
+    """An SVG, PNG, JPEG or WebP file."""
+    accent: str
+    """A colour, `#rrggbb`; it is made darker or lighter where it would not be readable."""
+    welcome: str
+    """The heading of an empty chat."""
+    starters: Sequence[str]
+    """Messages to begin with, for agents that have none of their own."""
+    hidden: Sequence[str]
+    """What the page does not show: names of `mobox.settings.FEATURES`."""
+
+
 class Options(TypedDict, total=False):
     """The agents, and those settings of a server that apply inside another program."""
 
@@ -54,6 +70,10 @@ class Options(TypedDict, total=False):
     agent: str
     """The default agent."""
     data: str | Path
+    environments: str | Path
+    """The folder of the packages of agents in folders; `mobox agents install` fills it."""
+    sandbox: str
+    """How agents in folders run; a function is part of the app, and always runs in it."""
     database_url: str
     redis_url: str
     redis_prefix: str
@@ -86,6 +106,10 @@ class Options(TypedDict, total=False):
     models: str | Path
     """The file of upstreams, budgets and prices of models."""
     record_models: bool
+    brand: BrandOptions
+    """Name, logo, colours and texts of the page."""
+    embed_origins: Sequence[str]
+    """Origins of pages that may embed the chat in a frame."""
 
 
 _KNOWN: Final = tuple(Options.__annotations__)
@@ -98,10 +122,29 @@ def settings_of(options: Options) -> Settings:
     for name, value in options.items():
         if name not in _KNOWN:
             raise InvalidSetting(name, str(value), f"unknown option; known: {', '.join(_KNOWN)}")
-        if name != "agents" and (text := setting_text(value)):
+        if name == "brand":
+            given |= _brand_settings(options["brand"])
+        elif name != "agents" and (text := setting_text(value)):
             is_any = (name, text) == ("allowed_hosts", ANY)
             given[name] = (ANY,) if is_any else parse_setting(name, text)
     return Settings(**given)
+
+
+_BRAND: Final = {name: f"brand_{name}" for name in BrandOptions.__annotations__}
+_BRAND["hidden"] = "hidden"
+
+
+def _brand_settings(brand: BrandOptions) -> dict[str, Any]:
+    given = {}
+    for name, value in brand.items():
+        if name not in _BRAND:
+            known = ", ".join(_BRAND)
+            raise InvalidSetting(f"brand[{name!r}]", str(value), f"unknown; known: {known}")
+        is_list = name == "starters" and not isinstance(value, str)
+        text = "|".join(brand["starters"]) if is_list else setting_text(value)
+        if text:
+            given[_BRAND[name]] = parse_setting(_BRAND[name], text, f"brand[{name!r}]")
+    return given
 
 
 def catalog_of(options: Options) -> Catalog:
