@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import signal
@@ -14,7 +15,9 @@ from pathlib import Path
 import pytest
 
 from mobox.capture.catalog import Agent, agent, load_agent
+from mobox.capture.model_access import Caller
 from mobox.events import Status
+from mobox.events.turn import PromptText, Turn
 from mobox.settings import Settings
 from mobox.supervisor.spares import version_of
 from supervisor.stage import (
@@ -77,6 +80,24 @@ async def test_a_chat_keeps_its_state_in_cold_and_warm_turns(
         assert await said(stage, "c", "m4") in ("warm a;b;c;", "cold a;b;c;")
     assert {path.read_text() for path in (tmp_path / "state").glob("*/memory")} == {"a;b;c;", "x;"}
     assert spare_folders(tmp_path) == []
+
+
+async def test_output_of_a_process_that_has_ended_is_read_whole(
+    tmp_path: Path, remembers: Agent
+) -> None:
+    async with staged(tmp_path, remembers, warm=True) as stage:
+        await said(stage, "a", "m1")
+        await until_warm(stage)
+        spares, state = stage.supervisor._spares, tmp_path / "state" / "of-a-chat"
+        caller = Caller(run_id="r", attempt=1, owner="ann", agent="warm")
+        execution = await spares.take(remembers, state, caller)
+        assert execution is not None
+        async with execution:
+            turn = Turn(chat_id="c", run_id="r", prompt=(PromptText(text="b"),))
+            execution.hand_over(turn)
+            await until(lambda: not spare_folders(tmp_path))  # it has ended, and all is cleaned up
+            output = b"".join([data async for data in execution.batches()])
+    assert [json.loads(line)["type"] for line in output.splitlines()] == ["text", "text", "done"]
 
 
 async def test_an_agent_without_warm_has_no_spares(tmp_path: Path) -> None:

@@ -106,6 +106,7 @@ class Spares:
         self._sandboxes = sandboxes
         self._settings = settings
         self._idle: list[Spare] = []  # the oldest first
+        self._used: set[Path] = set()  # the folders of those that have a turn
         self._failures: dict[str, Failures] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
@@ -132,6 +133,7 @@ class Spares:
             spare.expiry.cancel()
             if answer is None:
                 spare.access.bind(caller)
+                self._used.add(spare.folder)
                 return spare.execution
             spare.execution.kill()
         return None
@@ -251,7 +253,9 @@ class Spares:
                 spare.agent,
                 _why(outcome, Redaction(spare.version.agent)),
             )
-        await spare.execution.close()
+        if spare.folder not in self._used:  # else its run reads the rest of its output
+            await spare.execution.close()
+        self._used.discard(spare.folder)
         await asyncio.to_thread(_clean_up, spare.folder)
 
 
