@@ -66,7 +66,7 @@ environments: $(VENV)/.dev
 
 # Each of these starts servers with real frameworks or clients, some of them killed on purpose: too slow for every
 # change. The agents in agents/ and the other clients of tests/guides are tested with every change.
-FULL_ONLY := $(addprefix tests/frameworks/,test_matrix.py test_claude_helper.py test_claude_docs.py test_langchain_agents.py test_langchain_docs.py test_new_agents_installed.py) \
+FULL_ONLY := tests/supervisor/test_dying_postgres.py $(addprefix tests/frameworks/,test_matrix.py test_claude_helper.py test_claude_docs.py test_langchain_agents.py test_langchain_docs.py test_new_agents_installed.py) \
 	$(addprefix tests/guides/,test_assistant_ui.py test_copilotkit_v1.py test_http_agent.py test_use_chat_6.py)
 
 test: ready $(FULLY_COVERED)  ## run all tests but the slowest, and check the coverage of the pure modules

@@ -393,6 +393,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     this leaves time to write the end."""
     sweep_files: float = 300
     """How often to look for files that no chat names any more."""
+    unfinished: float = 60
+    """After how long another process finishes what a request has left undone."""
     look: float = 1
     """How often to poll for runs that other processes want executed or stopped, where there are no
     notifications."""

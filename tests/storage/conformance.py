@@ -185,12 +185,13 @@ BY_OWNER: dict[str, Use] = {
 }
 LISTS_OF_AN_OWNER = {"busy_chats", "chats", "list_runs"}
 BY_RUN_ID = {
-    "append", "asked", "beyond", "follow", "granted", "next_attempt", "note", "queue", "raw_lines",
-    "read", "readers", "set_reader", "take_over",
+    "append", "asked", "beyond", "follow", "granted", "hand_over", "next_attempt", "note", "queue",
+    "raw_lines", "read", "readers", "requeue", "set_reader", "take_over",
 }  # fmt: skip
 OF_THE_STORE = {
     "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "files", "forget_deleted",
-    "idle_chats", "has_active_worker", "is_running", "settle", "still_there", "stopping",
+    "idle_chats", "has_active_worker", "is_running", "left_waiting", "settle", "still_there",
+    "stopping",
     "wake_ups", "when_work",
 }  # fmt: skip
 

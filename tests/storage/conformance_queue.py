@@ -8,12 +8,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mobox.errors import Fenced
 from mobox.events import Done, InputRequest, InputResponse, Paused, Start, Status
-from mobox.events.turn import Action, PromptText, Request, UserMessage
+from mobox.events.turn import Action, Frontend, PromptText, Request, UserMessage
 from mobox.storage import Settings, Storage
-from mobox.storage.log import Run
+from mobox.storage.log import ClientRequest, Run
+from mobox.storage.runs import MOST_REQUEUES
 from storage.conformance import Conformance, opened
 from support.clocks import Clock
 
@@ -21,10 +23,15 @@ QUESTION = [Start(framework="emitted"), InputRequest(id="r1"), Paused(request_id
 ANSWER = [InputResponse(id="r1", decision="approved")]
 
 
-async def begin(store: Storage, chat: str, *, owner: str = "ann", agent: str = "demo") -> Run:
+def request(chat: str) -> Request:
     message = UserMessage(id=f"u-{chat}", parts=(PromptText(text="Hello"),))
-    request = Request(chat_id=chat, action=Action.SUBMIT, message=message)
-    return (await store.begin_turn(owner, request, agent, "emitted")).run
+    return Request(
+        chat_id=chat, action=Action.SUBMIT, message=message, idempotency_key=f"key of {chat}"
+    )
+
+
+async def begin(store: Storage, chat: str, *, owner: str = "ann", agent: str = "demo") -> Run:
+    return (await store.begin_turn(owner, request(chat), agent, "emitted")).run
 
 
 async def begin_queued(
@@ -74,6 +81,112 @@ class QueueConformance(Conformance):
             is_told.clear()
             await store.queue(run.id, run.epoch)
             await is_told.wait()
+
+    async def test_turn_can_be_begun_in_the_queue(self, tmp_path: Path) -> None:
+        async with self.opened(tmp_path) as store:
+            is_told = asyncio.Event()
+            store.when_work(is_told.set)
+            run = (await store.begin_turn("ann", request("c1"), "demo", "emitted", queue=True)).run
+            await is_told.wait()
+            assert (run.status, run.lease_owner, run.epoch) == ("running", None, 1)
+            again = await store.begin_turn("ann", request("c1"), "demo", "emitted", queue=True)
+            assert (again.run.id, again.created) == (run.id, False)
+            (mine,) = await store.claim(["demo"], 5)
+            assert mine.id == run.id
+
+    async def test_waiting_run_can_be_resumed_in_the_queue(self, tmp_path: Path) -> None:
+        async with self.opened(tmp_path) as store:
+            run = await begin(store, "c1")
+            await store.append(run.id, run.epoch, QUESTION, None)
+            is_told = asyncio.Event()
+            store.when_work(is_told.set)
+            asking = ClientRequest(name="n1", frontend=Frontend(instructions=("be brief",)))
+            resumed = await store.next_attempt(
+                run.id, run.epoch, ANSWER, None, request=asking, queue=True
+            )
+            await is_told.wait()
+            assert (resumed.status, resumed.lease_owner, resumed.leg) == ("running", None, 2)
+            assert await store.asked(run.id) == [replace(asking, after=len(QUESTION))]
+            (mine,) = await store.claim(["demo"], 5)
+            assert (mine.id, mine.tail_seq) == (run.id, len(QUESTION) + 1)
+
+    async def test_request_of_an_answer_that_came_second_is_not_stored(
+        self, tmp_path: Path
+    ) -> None:
+        async with self.opened(tmp_path) as store:
+            run = await begin(store, "c1")
+            await store.append(run.id, run.epoch, QUESTION, None)
+            await store.next_attempt(run.id, run.epoch, ANSWER, None, queue=True)
+            asking = ClientRequest(name="n1")
+            with pytest.raises(Fenced):
+                await store.next_attempt(
+                    run.id, run.epoch, ANSWER, None, request=asking, queue=True
+                )
+            assert await store.asked(run.id) == []
+
+    async def test_expired_run_is_queued_again_unless_its_agent_has_got_its_turn(
+        self, tmp_path: Path
+    ) -> None:
+        clock = Clock()
+        settings = Settings(clock=clock, lease=3600, poll_seconds=0.02)
+        async with self.opened(tmp_path, settings) as store:
+            run, other = await begin(store, "c1"), await begin(store, "c2")
+            await store.hand_over(other.id, other.epoch)
+            with pytest.raises(Fenced):  # its lease is valid
+                await store.requeue(run.id, run.epoch)
+            clock.now += 3_600_000
+            with pytest.raises(Fenced):
+                await store.requeue(other.id, other.epoch)
+            await store.requeue(run.id, run.epoch)
+            with pytest.raises(Fenced):
+                await store.requeue(run.id, run.epoch)
+            with pytest.raises(Fenced):  # the process that had it was only slow
+                await store.hand_over(run.id, run.epoch)
+            (mine,) = await store.claim(["demo"], 5)
+            assert (mine.id, mine.epoch, mine.requeued) == (run.id, 3, 1)
+            await store.hand_over(mine.id, mine.epoch)
+            handed = await store.run("ann", run.id)
+            assert handed.handed_over == handed.epoch == 3
+
+    async def test_next_attempt_is_not_handed_over_yet(self, tmp_path: Path) -> None:
+        async with self.opened(tmp_path) as store:
+            run = await begin(store, "c1")
+            await store.hand_over(run.id, run.epoch)
+            await store.append(run.id, run.epoch, QUESTION, None)
+            resumed = await store.next_attempt(run.id, run.epoch, ANSWER, None)
+            assert (resumed.epoch, resumed.handed_over) == (2, 1)
+
+    async def test_run_that_ends_every_process_is_queued_again_only_so_often(
+        self, tmp_path: Path
+    ) -> None:
+        clock = Clock()
+        settings = Settings(clock=clock, lease=3600, poll_seconds=0.02)
+        async with self.opened(tmp_path, settings) as store:
+            run = await begin(store, "c1")
+            for _ in range(MOST_REQUEUES):
+                clock.now += 3_600_000
+                await store.requeue(run.id, run.epoch)
+                (run,) = await store.claim(["demo"], 1)
+            clock.now += 3_600_000
+            with pytest.raises(Fenced):
+                await store.requeue(run.id, run.epoch)
+
+    async def test_waiting_runs_that_should_have_ended_are_found(self, tmp_path: Path) -> None:
+        clock = Clock()
+        async with self.opened(tmp_path, Settings(clock=clock)) as store:
+            run = await begin(store, "c1")
+            await store.append(run.id, run.epoch, QUESTION, None)
+            alone = await begin(store, "c2")
+            await store.append(alone.id, alone.epoch, QUESTION, None)
+            clock.now += 10
+            message = UserMessage(id="u2", parts=(PromptText(text="Never mind"),))
+            later = Request(chat_id="c1", action=Action.SUBMIT, message=message)
+            await store.begin_turn("ann", later, "demo", "emitted")
+            assert await store.left_waiting(clock.now) == []
+            assert [found.id for found in await store.left_waiting(clock.now + 1)] == [run.id]
+            await store.request_stop("ann", alone.id)
+            left = [found.id for found in await store.left_waiting(clock.now + 1)]
+            assert left == [run.id, alone.id]
 
     async def test_a_claimed_run_is_ours_under_a_new_epoch(self, tmp_path: Path) -> None:
         async with self.opened(tmp_path) as store:

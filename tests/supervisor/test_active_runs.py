@@ -293,6 +293,7 @@ async def test_a_run_whose_process_is_gone_is_not_in_the_way_when_its_lease_has_
     limits = replace(AT_ONCE, lease=0.3)
     gone = await open_storage(url, settings)
     lost = (await gone.begin_turn("ann", submit("wait"), "worker", "emitted")).run
+    await gone.hand_over(lost.id, lost.epoch)
     await gone.close()
     async with staged(tmp_path, worker, url=url, settings=settings, limits=limits) as stage:
         then = await stage.begin(second("reject"))

@@ -71,6 +71,11 @@ def sleeper(tmp_path: Path) -> Agent:
     return write_agent(tmp_path / "sleeper", code)
 
 
+@pytest.fixture
+def quick(tmp_path: Path) -> Agent:
+    return write_agent(tmp_path / "quick", 'read_turn(); emit_text("here I am"); emit_done()')
+
+
 async def two(
     stack: AsyncExitStack,
     folder: Path,
@@ -237,6 +242,7 @@ async def test_a_run_whose_server_died_is_ended_by_another(tmp_path: Path, sleep
     async with AsyncExitStack() as stack:
         dead, alive = await two(stack, tmp_path, sleeper, settings=settings)
         lost = (await dead.store.begin_turn("ann", submit(), "sleeper", "emitted")).run
+        await dead.store.hand_over(lost.id, lost.epoch)
         said = [
             Start(framework="emitted"),
             ToolUseStart(id="call_1", name="dream"),
@@ -261,6 +267,42 @@ async def test_a_run_whose_server_died_is_ended_by_another(tmp_path: Path, sleep
         assert again.id != lost.id
 
 
+async def test_run_whose_server_died_before_its_agent_started_is_executed_by_another(
+    tmp_path: Path, quick: Agent
+) -> None:
+    clock = Clock()
+    settings = Settings(clock=clock, lease=3600, poll_seconds=0.02)
+    limits = Settings(look=0.02, sweep=3600, notice=3600)
+    async with AsyncExitStack() as stack:
+        dead, alive = await two(stack, tmp_path, quick, limits, settings)
+        begun = (await dead.store.begin_turn("ann", submit(), "quick", "emitted")).run
+        start = Start(framework="emitted", agent="quick")
+        await dead.store.append(begun.id, begun.epoch, [start], 1000)
+        clock.now += 3_600_000
+        await alive.supervisor.reap()
+        events = await alive.until_it_ends(begun)
+        assert (reason_of(events), text_of(events)) == ("stop", "here I am")
+        assert [event for event in events if isinstance(event, Start)] == [start]
+        with pytest.raises(Fenced):  # it was only slow
+            await dead.store.hand_over(begun.id, begun.epoch)
+
+
+async def test_stopped_run_whose_server_died_before_its_agent_started_is_not_executed(
+    tmp_path: Path, quick: Agent
+) -> None:
+    clock = Clock()
+    settings = Settings(clock=clock, lease=3600, poll_seconds=0.02)
+    limits = Settings(look=0.02, sweep=3600, notice=3600)
+    async with AsyncExitStack() as stack:
+        dead, alive = await two(stack, tmp_path, quick, limits, settings)
+        begun = (await dead.store.begin_turn("ann", submit(), "quick", "emitted")).run
+        await dead.store.request_stop("ann", begun.id)
+        clock.now += 3_600_000
+        await alive.supervisor.reap()
+        events = await alive.until_it_ends(begun)
+        assert (reason_of(events), text_of(events)) == ("cancelled", "")
+
+
 async def test_a_log_that_cannot_be_read_keeps_no_other_run_from_its_end(
     tmp_path: Path, sleeper: Agent
 ) -> None:
@@ -270,6 +312,7 @@ async def test_a_log_that_cannot_be_read_keeps_no_other_run_from_its_end(
         requests = [submit(chat_id=chat_id) for chat_id in ("broken", "whole")]
         begun = [await stage.store.begin_turn("ann", r, "sleeper", "emitted") for r in requests]
         for each in begun:
+            await stage.store.hand_over(each.run.id, 1)
             await stage.store.append(each.run.id, 1, [Start(framework="emitted")], 1000)
         with sqlite3.connect(tmp_path / "mobox.db") as connection:
             connection.execute("UPDATE event SET events = '[{' WHERE run = 1")
@@ -314,6 +357,7 @@ async def test_only_one_of_many_reapers_ends_a_run(tmp_path: Path, sleeper: Agen
     async with AsyncExitStack() as stack:
         one, other = await two(stack, tmp_path, sleeper, settings=settings)
         lost = (await one.store.begin_turn("ann", submit(), "sleeper", "emitted")).run
+        await one.store.hand_over(lost.id, lost.epoch)
         clock.now += 3_600_000
         for stage in (one, other, other, one):
             await stage.supervisor.reap()
@@ -458,6 +502,7 @@ async def test_who_looks_around_goes_on_when_the_store_is_back(
     limits = Settings(look=0.01, sweep=0.01)
     async with staged(tmp_path, sleeper, limits=limits, settings=settings) as stage:
         lost = (await stage.store.begin_turn("ann", submit(), "sleeper", "emitted")).run
+        await stage.store.hand_over(lost.id, lost.epoch)
         with Lock(tmp_path) as lock:
             lock.close()
             clock.now += 3_600_000

@@ -137,11 +137,12 @@ class Chats(Protocol):
     """The chats of owners."""
 
     async def begin_turn(
-        self, owner: str, request: Request, agent: str, framework: str
+        self, owner: str, request: Request, agent: str, framework: str, *, queue: bool = False
     ) -> BegunTurn:
         """Cut the chat where requested, add the message, and start the run that answers it.
 
         All or nothing. `RunActive` if the chat has a running run; a waiting one stays `waiting`.
+        With `queue`, any process may claim the run from then on; else its lease is ours.
         """
 
     async def chat(self, owner: str, chat_id: str) -> Chat:

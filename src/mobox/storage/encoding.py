@@ -14,7 +14,7 @@ from msgspec import Struct
 from mobox.errors import CorruptLog
 from mobox.events import AnyEvent, LogEntry, StreamEvent, decode
 from mobox.events.entries import AnyDeltas, Deltas, Piece, gathered, spread
-from mobox.storage.log import Position, RawLine, Run, RunId, status_after
+from mobox.storage.log import ClientRequest, Position, RawLine, Run, RunId, status_after
 from mobox.storage.permissions import Permission
 
 EVENTS_PER_ROW = 256
@@ -79,6 +79,10 @@ class Append(Struct, frozen=True, kw_only=True):
     raw: Sequence[RawLine] = ()
     rows: list[tuple[int, bytes]]
     permissions: Sequence[Permission] = ()
+    request: ClientRequest | None = None
+    """The client's request that these events answer: it is stored with them."""
+    queue: bool = False
+    """Whether any process may claim the run that is resumed; else the lease is ours."""
     is_plain: bool
     """The run stays `running`: nothing but its log changes."""
 

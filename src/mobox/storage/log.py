@@ -61,6 +61,10 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     raw_lines: int = 0
     """How many raw lines were received, stored or not."""
     raw_bytes: int = 0
+    handed_over: int = 0
+    """The epoch whose agent got its turn last: before that, an attempt has done nothing."""
+    requeued: int = 0
+    """How often it was queued again because its process failed before the hand-over."""
 
 
 class Position(Struct, frozen=True):
@@ -116,31 +120,44 @@ class Log(Protocol):
         answers in `events` create: the chat gets them with the same commit, unless it has the like.
         """
 
-    async def next_attempt(
+    async def next_attempt(  # noqa: PLR0913
         self,
         run_id: RunId,
         epoch: int,
         events: Sequence[StreamEvent],
         ts: int | None,
         permissions: Sequence[Permission] = (),
+        request: ClientRequest | None = None,
+        *,
+        queue: bool = False,
     ) -> Run:
         """Resume a waiting run under a new epoch, with the answers in `events`.
 
         `Fenced` if another process did, `RunActive` if its chat has a running run. `permissions` as
-        in `append`.
+        in `append`; the client's request is stored with the same commit. With `queue`, any process
+        may claim it from then on; else the lease is ours.
         """
 
     async def granted(self, run_id: RunId) -> list[Permission]:
         """The permissions of the run's chat that are for the run's agent, oldest first."""
 
     async def note(self, run_id: RunId, request: ClientRequest) -> None:
-        """Store a client's request to a resumed run; `begin_turn` does so by itself."""
+        """Store a client's request to a resumed run; others are stored with what they start."""
 
     async def asked(self, run_id: RunId) -> list[ClientRequest]:
         """The clients' requests to a run that have a name or frontend data, oldest first."""
 
+    async def hand_over(self, run_id: RunId, epoch: int) -> None:
+        """Commit that the agent is about to get its turn; `Fenced` if the run is not ours.
+
+        From then on the agent may act, so that no other process may start this attempt again.
+        """
+
     async def queue(self, run_id: RunId, epoch: int) -> None:
         """Queue a run of ours for any process to claim, for `Settings.queue`."""
+
+    async def requeue(self, run_id: RunId, epoch: int) -> None:
+        """Queue an expired run again whose agent did not get its turn; else `Fenced`."""
 
     async def claim(
         self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
@@ -155,6 +172,13 @@ class Log(Protocol):
 
     async def expired(self) -> list[Run]:
         """Running runs whose leases expired, and queued ones that were not claimed in time."""
+
+    async def left_waiting(self, before: int) -> list[Run]:
+        """The waiting runs that should have ended: a request that did not end them came before.
+
+        It was a stop, or a message that started a later run of the same chat; and the process that
+        took it has died.
+        """
 
     async def take_over(self, run_id: RunId, epoch: int) -> Run:
         """Take over an expired or queued run under a new epoch; `Fenced` if its lease is valid."""

@@ -6,9 +6,11 @@ status   next                        by
 running  waiting                     PAUSED, which releases the lease
 running  done                        DONE
 running  running, without a lease    `queued`, by the owner of the lease
+running  running, without a lease    `requeued`, once the lease has expired before the hand-over
+running  running, handed over        `handed_over`, by the owner of the lease
 running  running, in a new epoch     `claimed`, while it is queued
 running  running, in a new epoch     `taken_over`, once the lease has expired
-waiting  running, in a new attempt   `in_next_attempt`, with the answers
+waiting  running, in a new attempt   `in_next_attempt`, with the answers, with or without a lease
 waiting  running, in the same one    any output of the waiting process
 waiting  done                        DONE, when it is cancelled
 ======== =========================== ============================================
@@ -20,6 +22,7 @@ of its own: readers need not know which process executes it, or whether one does
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,11 +31,14 @@ from mobox.errors import Fenced, ProtocolError
 from mobox.events import Done, StreamEvent
 from mobox.storage.log import Run, Status, status_after
 
+MOST_REQUEUES: Final = 5
+"""How often a run is queued again: one that ends every process that reads it must end, too."""
+
 
 class Lease(Struct, frozen=True):
-    """The owner of a run, and until when."""
+    """The owner of a run, and until when; without an owner, until when it can be claimed."""
 
-    owner: str
+    owner: str | None
     until: int
 
 
@@ -86,6 +92,27 @@ def queued(run: Run, epoch: int, until: int) -> Run:
     if run.epoch != epoch or run.status != "running":
         raise Fenced(run.id, epoch)
     return replace(run, lease_owner=None, lease_until=until)
+
+
+def handed_over(run: Run, epoch: int) -> Run:
+    """The run of which the agent gets its turn."""
+    if run.epoch != epoch or run.status != "running":
+        raise Fenced(run.id, epoch)
+    return replace(run, handed_over=epoch)
+
+
+def can_be_requeued(run: Run) -> bool:
+    """Whether its attempt has done nothing yet, so that another process can start it."""
+    return run.handed_over != run.epoch and run.requeued < MOST_REQUEUES
+
+
+def requeued(run: Run, epoch: int, until: int, now: int) -> Run:
+    """The run queued again. It has a new epoch: the process that had it may only be slow."""
+    is_expired = run.lease_owner is not None and (run.lease_until or 0) <= now
+    if run.status != "running" or not is_expired or not can_be_requeued(run):
+        raise Fenced(run.id, epoch)
+    longer = replace(run, epoch=run.epoch + 1, requeued=run.requeued + 1)
+    return queued(longer, epoch + 1, until)
 
 
 def claimed(run: Run, lease: Lease, now: int) -> Run:

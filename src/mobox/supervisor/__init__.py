@@ -1,8 +1,9 @@
 """Starts, answers, stops and ends runs, whatever process fails.
 
 Rule 1: a run outlives its connections: only a stop request stops it.
-Rule 2: a request is stored before it is executed: if this server dies, another one ends the run as
-        `lost`, or executes it if it was queued.
+Rule 2: a request is stored before it is executed, and its run is queued in the same transaction
+        where other processes execute. If this server dies, another one executes the runs whose
+        agents did not get their turn yet, and ends the others as `lost`.
 Rule 3: only an attempt and the reaper write to a run's log.
 Rule 4: a run is executed here, or queued in the store until a process claims it. Requests for a run
         owned by another process are stored; the owner polls for them.
@@ -33,7 +34,6 @@ from mobox.errors import (
     NotWaiting,
     RunActive,
     ShuttingDown,
-    StorageError,
     TooManyRuns,
     UnknownAgent,
 )
@@ -43,10 +43,9 @@ from mobox.settings import MODELS, Settings, now_ms
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
 from mobox.storage.log import ClientRequest, Run, RunId, active_of
-from mobox.storage.retry import retry_while_unavailable
 from mobox.supervisor.active_runs import Actions, ActiveRuns
 from mobox.supervisor.agent_files import CassetteFiles, StateFolders, StderrFolder
-from mobox.supervisor.attempt import BROKEN, Attempt, AttemptDeps
+from mobox.supervisor.attempt import Attempt, AttemptDeps
 from mobox.supervisor.attempts import Attempts, RunSlot, RunSlots
 from mobox.supervisor.input_requests import input_requests_of
 from mobox.supervisor.late_answers import answered_requests_of, late_answers
@@ -57,7 +56,7 @@ from mobox.supervisor.pruning import sweep_files
 from mobox.supervisor.recovery import PollLoop, Reaper, Sweep, lost_remotely
 from mobox.supervisor.sandboxes import Sandboxes
 from mobox.supervisor.spares import Spares
-from mobox.supervisor.states import LEAVING, State, Termination
+from mobox.supervisor.states import LEAVING, State
 
 log = logging.getLogger("mobox.supervisor")
 
@@ -297,8 +296,9 @@ class Supervisor:
             if turn.created:
                 try:
                     await self._cancel_others(turn.run, request.answers)
-                finally:  # we own the run: no other process would start it
-                    await self._start_or_queue(turn.run, agent, slot)
+                finally:  # a run whose lease is ours is started by no other process
+                    if slot is not None:
+                        self._start(turn.run, agent, slot)
         return turn
 
     async def _agent_for(self, owner: str, request: Request) -> Agent:
@@ -336,14 +336,20 @@ class Supervisor:
     async def _begin_turn(self, owner: str, request: Request, agent: Agent) -> BegunTurn:
         for _ in range(_CONFLICTS):
             try:
-                return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
+                return await self._store_turn(owner, request, agent)
             except RunActive as active:
                 run_id = RunId(active.run_id)
                 if joined := await self._joined(owner, request, run_id):
                     return joined
                 if not await self._clears(owner, request, run_id):
                     raise
-        return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
+        return await self._store_turn(owner, request, agent)
+
+    async def _store_turn(self, owner: str, request: Request, agent: Agent) -> BegunTurn:
+        """Store the message and its run, which is ours, or queued where others execute."""
+        return await self._storage.begin_turn(
+            owner, request, agent.id, agent.framework, queue=not self.executes
+        )
 
     async def _joined(self, owner: str, request: Request, run_id: RunId) -> BegunTurn | None:
         """The turn of the run, if it answers this very message; raises for an invalid one."""
@@ -364,18 +370,6 @@ class Supervisor:
             raise ShuttingDown
 
     # Attempts
-
-    async def _start_or_queue(self, run: Run, agent: Agent, slot: RunSlot | None) -> None:
-        if slot is not None:
-            self._start(run, agent, slot)
-            return
-        try:
-            await retry_while_unavailable(self._storage.queue, run.id, run.epoch)
-        except Fenced:
-            log.info("run %s was deleted before it was executed", run.id)
-        except StorageError:  # else its lease would be renewed here for ever
-            await self._reaper.end(run, Termination("error", BROKEN))
-            raise
 
     def _start(self, run: Run, agent: Agent, slot: RunSlot) -> Attempt:
         state = self._states.of(run.owner, run.chat_id)
@@ -470,17 +464,19 @@ class Supervisor:
         async with self._slots.acquire(run.owner, run.chat_id, name) as slot:
             try:
                 resumed = await self._storage.next_attempt(
-                    run.id, run.epoch, events, now_ms(), permissions=created
+                    run.id,
+                    run.epoch,
+                    events,
+                    now_ms(),
+                    permissions=created,
+                    request=None if client_request == _NOTHING_MORE else client_request,
+                    queue=not self.executes,
                 )
             except Fenced:  # another answer was first
                 raise NotWaiting(run.id) from None
-            after = resumed.tail_seq - len(events)
-            try:
-                await self._note(resumed, client_request, after)
-            finally:  # we own the run: no other process would start it
-                if resumed.status == "running":
-                    await self._start_or_queue(resumed, agent, slot)
-        return SubmittedRun(resumed, after)
+            if resumed.status == "running" and slot is not None:
+                self._start(resumed, agent, slot)
+        return SubmittedRun(resumed, resumed.tail_seq - len(events))
 
     async def _stop(self, owner: str, run_id: str) -> Run:
         run = await self._storage.request_stop(owner, run_id)
@@ -548,6 +544,9 @@ class Supervisor:
         """End the runs whose owners died, and the processes that no longer own their runs."""
         await self._release(self._attempts.all)
         await self._reaper.sweep(self._attempts)
+        before = now_ms() - round(self._settings.unfinished * 1000)
+        for run in await self._storage.left_waiting(before):
+            await self._cancel(run, ())
 
     async def _sweep_files(self) -> None:
         """Delete files that no chat names, and what is left of failed uploads."""

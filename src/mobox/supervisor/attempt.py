@@ -114,6 +114,7 @@ class Attempt:
         self._answer_lock = asyncio.Lock()  # held to answer the agent, or to conclude the attempt
         self._termination: Termination | None = None
         self._last_answers: tuple[Answer, ...] = ()
+        self._is_handed_over = False
         self._output_bytes = 0
         self._stderr = ""
         self.run_has_ended = asyncio.Event()
@@ -240,7 +241,7 @@ class Attempt:
     async def _run_agent(self) -> Outcome:
         """Execute the agent until its process exits; not at all if the run is stopped before."""
         turn = await self._unless_stopped(retry_while_unavailable(self._read_turn))
-        if turn is not None and not turn.is_resumed:
+        if turn is not None and not self.run.tail_seq and not turn.is_resumed:
             await self._writer.write(self._start_event(turn))
         if turn is None or self._is_leaving():
             return Outcome(exit_code=0)
@@ -250,6 +251,7 @@ class Attempt:
             agent = await self._unless_stopped(self._deps.prepare(self._report_install))
             if agent is None:
                 return Outcome(exit_code=0)
+            await self._hand_over()
             self._execution = execution = await self._deps.launch(agent, turn)
         except (InstallFailed, SandboxUnavailable, OSError) as error:
             self._leave(Trigger.STOP, Termination("error", _launch_error(error)))
@@ -293,6 +295,15 @@ class Attempt:
     async def _read_turn(self) -> Turn:
         turn = await turn_for(self._store, self.run, self._writer.input_requests)
         return await with_files(turn, self._store.files, self.run.owner, self._deps.state)
+
+    async def _hand_over(self) -> None:
+        """Store that the agent gets its turn: from now on no process begins this attempt again.
+
+        An agent may act before it has read its turn, so this comes before its start.
+        """
+        if not self._is_handed_over:
+            await retry_while_unavailable(self._store.hand_over, self.run.id, self.run.epoch)
+            self._is_handed_over = True
 
     def _start_event(self, turn: Turn) -> Start:
         return Start(

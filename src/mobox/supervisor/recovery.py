@@ -2,9 +2,10 @@
 
 Rule 1: a process that dies loses nothing that it has stored, whether or not it was sent: readers
         read the log again at another process.
-Rule 2: its running runs end as `lost`, once: when their leases have expired, the reaper of another
-        process takes them over. An attempt that is still alive after that cannot append any more
-        (its epoch is old), and its own process ends it.
+Rule 2: when the leases of its running runs have expired, the reaper of another process queues those
+        again whose agents did not get their turn, and ends the others as `lost`, once. An attempt
+        that is still alive after that cannot append or start its agent any more (its epoch is old),
+        and its own process ends it.
 Rule 3: a waiting run needs no process. It stays `waiting`, and any process takes the answer.
 Rule 4: polling continues after every failure.
 """
@@ -22,6 +23,7 @@ from mobox.events import Done, Error
 from mobox.events.turn import Answer
 from mobox.storage import Storage
 from mobox.storage.log import Log, Run, RunId
+from mobox.storage.runs import can_be_requeued
 from mobox.supervisor.attempt import Attempt
 from mobox.supervisor.run_writer import RunWriter
 from mobox.supervisor.states import State, Termination
@@ -59,7 +61,7 @@ class Reaper:
             await self._end(run, Termination("cancelled"), answers)
 
     async def withdraw(self, run: Run) -> None:
-        """End a queued run, unless another process has claimed it."""
+        """End a run that nobody executes, unless another process has claimed it."""
         with suppress(Fenced):
             mine = await self._store.take_over(run.id, run.epoch)
             await self.end(mine, Termination("cancelled"))
@@ -91,6 +93,9 @@ class Reaper:
     async def _end_lost(self, run: Run) -> None:
         with suppress(Fenced):  # another process was faster
             error, why = None, f"process {run.lease_owner} stopped renewing its lease"
+            if run.lease_owner is not None and can_be_requeued(run):
+                await self._begin_again(run, why)
+                return
             if run.lease_owner is None:  # it waited to be claimed
                 error = NO_ROOM if await self._store.has_active_worker() else UNCLAIMED
                 why = error.message
@@ -103,6 +108,20 @@ class Reaper:
                 why,
             )
             await self.end(mine, Termination("lost", error))
+
+    async def _begin_again(self, run: Run, why: str) -> None:
+        """Queue a run whose agent did not get its turn, unless it was to be stopped."""
+        if run.stop_requested_at is not None:
+            await self.withdraw(run)
+            return
+        await self._store.requeue(run.id, run.epoch)
+        log.warning(
+            "run %s (agent %s, owner %r): queued again, its agent had not started: %s",
+            run.id,
+            run.agent,
+            run.owner,
+            why,
+        )
 
     async def _end(
         self, run: Run, termination: Termination, answers: tuple[Answer, ...] = ()

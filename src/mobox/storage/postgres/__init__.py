@@ -8,6 +8,8 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
+from msgspec.structs import replace
+
 from mobox.events import LogEntry, StreamEvent
 from mobox.events.turn import Request
 from mobox.settings import Settings
@@ -15,14 +17,14 @@ from mobox.storage.chats import BegunTurn, ChatPage, History, IdleChat, MessageP
 from mobox.storage.encoding import Appended, NextAttempt, prepare
 from mobox.storage.files import Blobs, FileStore
 from mobox.storage.following import Following
-from mobox.storage.log import RawLine, Run, RunId
+from mobox.storage.log import ClientRequest, RawLine, Run, RunId
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
 from mobox.storage.permissions import Permission
 from mobox.storage.postgres import branches as branches_of_chats
+from mobox.storage.postgres import client_requests, reads, retention, share_links, turns
 from mobox.storage.postgres import feedback as feedback_on_answers
 from mobox.storage.postgres import keys as api_keys
 from mobox.storage.postgres import permissions as permissions_of_chats
-from mobox.storage.postgres import reads, retention, share_links, turns
 from mobox.storage.postgres.database import (
     Connect,
     Connection,
@@ -156,7 +158,7 @@ class PostgresStorage(Following):
 
     def _transaction(self, connection: Connection) -> Transaction:
         clock = self._clock
-        return Transaction(connection, clock.now(), clock.lease(self._holder), clock.queued_until())
+        return Transaction(connection, clock.now(), clock.lease(self._holder), clock.queue())
 
     # Logs
 
@@ -173,29 +175,39 @@ class PostgresStorage(Following):
         appended: Appended = await self._writer.submit(batch)
         return appended.entries
 
-    async def next_attempt(
+    async def next_attempt(  # noqa: PLR0913
         self,
         run_id: RunId,
         epoch: int,
         events: Sequence[StreamEvent],
         ts: int | None,
         permissions: Sequence[Permission] = (),
+        request: ClientRequest | None = None,
+        *,
+        queue: bool = False,
     ) -> Run:
-        batch = prepare(run_id, epoch, events, ts, permissions=permissions)
+        answers = prepare(run_id, epoch, events, ts, permissions=permissions)
+        batch = replace(answers, request=request, queue=queue)
         resumed: NextAttempt = await self._writer.submit(batch, in_next_attempt)
+        if queue:
+            self._notify(RunNotice(work=True))
         return resumed.run
 
     _positions = _query(reads.positions)
     _read = _query(reads.read_log)
     raw_lines = _query(reads.raw_lines)
-    note = _change(turns.note)
-    asked = _query(turns.asked)
+    note = _change(client_requests.note)
+    asked = _query(client_requests.asked)
     granted = _query(permissions_of_chats.granted)
 
     # Leases
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
         await self._queue(run_id, epoch)
+        self._notify(RunNotice(work=True))
+
+    async def requeue(self, run_id: RunId, epoch: int) -> None:
+        await self._requeue(run_id, epoch)
         self._notify(RunNotice(work=True))
 
     async def claim(
@@ -224,7 +236,9 @@ class PostgresStorage(Following):
     async def stopping(self) -> list[Run]:
         return await self._stopping_runs(self._holder)
 
+    hand_over = _change(turns.hand_over)
     _queue = _change(turns.queue)
+    _requeue = _change(turns.requeue)
     _has_queued_runs = _query(reads.has_queued_runs)
     _claim = _change(turns.claim)
     _has_active_worker = _query(reads.has_active_worker)
@@ -236,11 +250,13 @@ class PostgresStorage(Following):
     # Turns and runs
 
     async def begin_turn(
-        self, owner: str, request: Request, agent: str, framework: str
+        self, owner: str, request: Request, agent: str, framework: str, *, queue: bool = False
     ) -> BegunTurn:
         await self.files.name(owner, request.chat_id, request.message)
-        turn = await self._begin_turn(owner, request, agent, framework)
+        turn = await self._begin_turn(owner, request, (agent, framework), queue)
         self._publish_all([turn])
+        if queue:
+            self._notify(RunNotice(work=True))
         return turn
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
@@ -254,7 +270,8 @@ class PostgresStorage(Following):
     _run_after = _query(reads.run_after)
     _latest_runs = _query(reads.latest_runs)
     busy_chats = _query(reads.busy_chats)
-    named = _snapshot(turns.named)
+    left_waiting = _query(reads.left_waiting)
+    named = _snapshot(client_requests.named)
     _request_stop = _change(turns.request_stop)
     set_reader = _change(turns.set_reader)
     readers = _query(turns.readers)

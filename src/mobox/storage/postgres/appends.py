@@ -22,6 +22,7 @@ from mobox.storage.log import Position, Run, RunId, keep_raw
 from mobox.storage.permissions import Permission
 from mobox.storage.postgres.database import storable
 from mobox.storage.runs import Lease
+from mobox.storage.tables import encode_frontend
 
 Outcome = Appended | NextAttempt | Exception
 
@@ -34,9 +35,10 @@ class Job(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """The lease, the time and the limit under which runs are written."""
+    """The leases, the time and the limit under which runs are written."""
 
     lease: Lease
+    queue: Lease
     now: int
     raw_bytes: int
 
@@ -75,6 +77,7 @@ class Plan:
         self._events: list[tuple[Any, ...]] = []
         self._raw: list[tuple[Any, ...]] = []
         self._permissions: list[tuple[Any, ...]] = []
+        self._requests: list[tuple[Any, ...]] = []
         self._ids = 0
 
     def add(self, job: Job) -> None:
@@ -90,13 +93,17 @@ class Plan:
         if found is None:  # deleted: its writer must stop
             raise Fenced(append.run_id, append.epoch)
         before = found.run
-        run = job.change(before, append.epoch, append.events, self._terms.lease, self._terms.now)
+        lease = self._terms.queue if append.queue else self._terms.lease
+        run = job.change(before, append.epoch, append.events, lease, self._terms.now)
         self._check_alone(found.chat, before, run)
         first_seq = before.tail_seq + 1
         run = self._keep_raw(append, found.n, range(first_seq, run.tail_seq + 1), run)
         placed = _Placed(append, run, first_seq, self._ids + 1)
         self._keep_events(append, found.n, first_seq)
         self._permissions += [_permission_row(found.chat, each) for each in append.permissions]
+        if append.request is not None:
+            row = (found.n, append.request.name, before.tail_seq, encode_frontend(append.request))
+            self._requests.append(row)
         if append.events or append.raw:
             found.run = run
         return placed
@@ -134,8 +141,12 @@ class Plan:
 
     @property
     def statement(self) -> str:
-        """The statement that writes it. Most appends have no permissions."""
-        return _WRITE_WITH_PERMISSIONS if self._permissions else _WRITE
+        """The statement that writes it. Most appends are only events."""
+        return _WRITE_ALL if self._has_more else _WRITE
+
+    @property
+    def _has_more(self) -> bool:
+        return bool(self._permissions or self._requests)
 
     def arguments(self) -> list[Any]:
         """The arguments of the statement."""
@@ -153,7 +164,8 @@ class Plan:
             sorted(chats),
             self._terms.now,
             self._ids,
-            *(_columns(self._permissions, 7) if self._permissions else ()),
+            *(_columns(self._permissions, 7) if self._has_more else ()),
+            *(_columns(self._requests, 4) if self._has_more else ()),
         ]
 
     def places(self) -> list[list[int]]:
@@ -258,21 +270,25 @@ SELECT before FROM taken
 """
 """Locks chats before runs, as all statements do; and the counter, which all need, last."""
 
-_PERMISSIONS: Final = """, allowed AS (
+_MORE: Final = """, allowed AS (
     INSERT INTO permission (chat, id, agent, tool, input, digest, created_at)
     SELECT t.* FROM taken, unnest({permissions}) AS t (chat, id, agent, tool, input, digest, at)
     ON CONFLICT DO NOTHING
+), requests AS (
+    INSERT INTO asking (run, name, after_seq, frontend)
+    SELECT t.* FROM taken, unnest({requests}) AS t (run, name, after_seq, frontend)
 )"""
 _PERMISSION_TYPES: Final = ("bigint", "text", "text", "text", "bytea", "bytea", "bigint")
+_REQUEST_TYPES: Final = ("bigint", "text", "bigint", "bytea")
 
 
-def _statement(*, with_permissions: bool) -> str:
+def _statement(*, with_more: bool) -> str:
     numbers = iter(range(1, 100))
 
     def arrays(*types: str) -> str:
         return ", ".join(f"${next(numbers)}::{type_}[]" for type_ in types)
 
-    more = _PERMISSIONS if with_permissions else ""
+    more = _MORE if with_more else ""
     return _TEMPLATE.format(
         expected=arrays("bigint", *(CHANGING[name] for name in STATE), *CHANGING.values()),
         events=arrays("bigint", "bigint", "bigint", "bigint", "bigint", "bytea"),
@@ -284,7 +300,7 @@ def _statement(*, with_permissions: bool) -> str:
         changing=", ".join(CHANGING),
         are_so=" AND ".join(f"run.{name} = expected.was_{name}" for name in STATE),
         changes=", ".join(map(_change, CHANGING)),
-        more=more.format(permissions=arrays(*_PERMISSION_TYPES)),
+        more=more.format(permissions=arrays(*_PERMISSION_TYPES), requests=arrays(*_REQUEST_TYPES)),
     )
 
 
@@ -295,5 +311,5 @@ def _change(name: str) -> str:
     return f"{name} = CASE {kept} ELSE expected.{name} END"
 
 
-_WRITE: Final = _statement(with_permissions=False)
-_WRITE_WITH_PERMISSIONS: Final = _statement(with_permissions=True)
+_WRITE: Final = _statement(with_more=False)
+_WRITE_ALL: Final = _statement(with_more=True)

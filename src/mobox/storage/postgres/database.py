@@ -268,12 +268,12 @@ def storable(text: str) -> str:
 
 
 class Transaction(NamedTuple):
-    """One transaction: its connection, time, and lease."""
+    """One transaction: its connection, its time, our lease, and that of a queued run."""
 
     connection: Connection
     now: int
     lease: Lease
-    queued_until: int
+    queue: Lease
 
 
 # The database's clock: hosts' clocks may be wrong, and all owners of leases must agree.
@@ -327,9 +327,9 @@ class DatabaseClock:
         """A lease given now."""
         return Lease(holder, self.now() + self.lease_ms)
 
-    def queued_until(self) -> int:
-        """When a run queued now can no longer be claimed."""
-        return self.now() + round(self._settings.queue * 1000)
+    def queue(self) -> Lease:
+        """The lease of a run that is queued now: nobody's, until it can no longer be claimed."""
+        return Lease(None, self.now() + round(self._settings.queue * 1000))
 
 
 def _since_boot() -> float:

@@ -160,6 +160,20 @@ async def stopping_runs(connection: Connection, holder: str) -> list[Run]:
     )
 
 
+_LEFT_WAITING: Final = """
+WHERE run.status != 'done' AND run.status = 'waiting' AND (
+    run.stop_requested_at < $1 OR EXISTS (
+        SELECT 1 FROM run AS later
+        WHERE later.chat = run.chat AND later.n > run.n AND later.started_at < $1
+    )
+) ORDER BY run.n
+"""
+
+
+async def left_waiting(connection: Connection, before: int) -> list[Run]:
+    return await _runs(connection, _LEFT_WAITING, before)
+
+
 async def runs_still_there(connection: Connection, run_ids: Collection[RunId]) -> dict[RunId, Run]:
     found = await _runs(connection, "WHERE run.id = ANY($1)", [*run_ids])
     return {run.id: run for run in found}

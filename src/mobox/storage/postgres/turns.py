@@ -13,18 +13,25 @@ from msgspec.structs import replace
 from mobox.errors import ChatNotFound, Fenced, InvalidRequest, RunActive, RunNotFound
 from mobox.events import DoneReason
 from mobox.events.turn import HistoryMessage, Request, TurnKind, UserMessage
-from mobox.storage.chats import BegunTurn, Chat, NamedRequest
-from mobox.storage.log import ClientRequest, ReaderState, Run, RunId
+from mobox.storage.chats import BegunTurn, Chat
+from mobox.storage.log import ReaderState, Run, RunId
+from mobox.storage.postgres.client_requests import add_request
 from mobox.storage.postgres.database import Connection, Transaction, storable
 from mobox.storage.postgres.messages import columns_of
 from mobox.storage.postgres.reads import find_chat, find_run, owned_run
-from mobox.storage.runs import claimed, queued, stop_requested, taken_over
+from mobox.storage.runs import (
+    Lease,
+    claimed,
+    handed_over,
+    queued,
+    requeued,
+    stop_requested,
+    taken_over,
+)
 from mobox.storage.tables import (
     CHANGING_COLUMNS,
     RUN,
     changing_values,
-    client_request_of,
-    encode_frontend,
     run_of,
 )
 from mobox.storage.titles import title_of
@@ -37,51 +44,13 @@ from mobox.storage.turns import (
     plan_turn,
 )
 
-# Clients' requests to runs: their names, where their answers start, and frontend data.
-
-_ADD_REQUEST: Final = "INSERT INTO asking (run, name, after_seq, frontend) VALUES ($1, $2, $3, $4)"
-_OF_A_RUN: Final = """
-SELECT name, after_seq, frontend FROM asking
-WHERE run = (SELECT n FROM run WHERE id = $1) ORDER BY n
-"""
-_OF_A_NAME: Final = """
-SELECT asking.run, name, after_seq, frontend FROM asking JOIN run ON run.n = asking.run
-WHERE run.chat = $1 AND asking.name = $2 ORDER BY asking.n DESC LIMIT 1
-"""
-
-
-async def add_request(connection: Connection, run: int, request: ClientRequest) -> None:
-    """Store a client's request to the run with this row number."""
-    values = (run, request.name, request.after, encode_frontend(request))
-    await connection.execute(_ADD_REQUEST, *values)
-
-
-async def note(transaction: Transaction, run_id: RunId, request: ClientRequest) -> None:
-    connection = transaction.connection
-    n, _, _ = await find_run(connection, run_id, "FOR KEY SHARE OF run")
-    await add_request(connection, n, request)
-
-
-async def asked(connection: Connection, run_id: RunId) -> list[ClientRequest]:
-    return list(map(client_request_of, await connection.fetch(_OF_A_RUN, run_id)))
-
-
-async def named(connection: Connection, owner: str, chat_id: str, name: str) -> NamedRequest:
-    chat, _ = await find_chat(connection, owner, chat_id)
-    row = await connection.fetchrow(_OF_A_NAME, chat, name)
-    if row is None:
-        raise RunNotFound(name)
-    n, *values = row
-    run = run_of(await connection.fetchrow(f"{RUN} WHERE run.n = $1", n))
-    return NamedRequest(run, client_request_of(values))
-
-
 # Turns
 
 
 async def begin_turn(
-    transaction: Transaction, owner: str, request: Request, agent: str, framework: str
+    transaction: Transaction, owner: str, request: Request, agent: tuple[str, str], queue: bool
 ) -> BegunTurn:
+    """`agent` is its id and its framework."""
     _check_names(request)
     connection = transaction.connection
     if (known := await _known_run(connection, owner, request)) is not None:
@@ -96,7 +65,8 @@ async def begin_turn(
     removed = [n for n, _ in live[plan.kept :]]
     kind = kind_of(plan, await _reason(connection, removed))
     await _supersede(connection, removed)
-    n, run = await _add_run(transaction, chat, (agent, framework), (kind, plan.back_to))
+    lease = transaction.queue if queue else transaction.lease
+    n, run = await _add_run(transaction, chat, agent, (kind, plan.back_to), lease)
     parent = live[plan.kept - 1][0] if plan.kept else None
     await _add_messages(transaction, (chat, parent), plan.added, n, run)
     if (named_request := client_request(request)) is not None:
@@ -199,9 +169,13 @@ async def _reason(connection: Connection, removed: list[int]) -> DoneReason | No
 
 
 async def _add_run(
-    transaction: Transaction, chat: int, agent: tuple[str, str], why: tuple[TurnKind, str | None]
+    transaction: Transaction,
+    chat: int,
+    agent: tuple[str, str],
+    why: tuple[TurnKind, str | None],
+    lease: Lease,
 ) -> tuple[int, Run]:
-    connection, now, lease = transaction.connection, transaction.now, transaction.lease
+    connection, now = transaction.connection, transaction.now
     row = (new_run_id(now), chat, *agent, lease.owner, lease.until, now, *why)
     n = await connection.fetchval(_ADD_RUN, *row)
     return n, run_of(await connection.fetchrow(f"{RUN} WHERE run.n = $1", n))
@@ -240,9 +214,20 @@ async def take_over(transaction: Transaction, run_id: RunId, epoch: int) -> Run:
     return run
 
 
+async def hand_over(transaction: Transaction, run_id: RunId, epoch: int) -> None:
+    n, before = await _written_run(transaction.connection, run_id, epoch)
+    await _save_run(transaction.connection, n, handed_over(before, epoch))
+
+
 async def queue(transaction: Transaction, run_id: RunId, epoch: int) -> None:
     n, before = await _written_run(transaction.connection, run_id, epoch)
-    await _save_run(transaction.connection, n, queued(before, epoch, transaction.queued_until))
+    await _save_run(transaction.connection, n, queued(before, epoch, transaction.queue.until))
+
+
+async def requeue(transaction: Transaction, run_id: RunId, epoch: int) -> None:
+    n, before = await _written_run(transaction.connection, run_id, epoch)
+    run = requeued(before, epoch, transaction.queue.until, transaction.now)
+    await _save_run(transaction.connection, n, run)
 
 
 _QUEUED: Final = f"""

@@ -172,7 +172,9 @@ class Writer:
             connection = self._connection = await self._sessions.connect()
         if self.is_away or self._is_renewal_due():
             await self._renew_leases(connection)
-        terms = Terms(self._clock.lease(self._holder), self._clock.now(), self._settings.raw_bytes)
+        clock = self._clock
+        lease, queue = clock.lease(self._holder), clock.queue()
+        terms = Terms(lease, queue, clock.now(), self._settings.raw_bytes)
         outcomes = await group.write(connection, self._known, terms) if group.jobs else []
         if self.is_away:
             self.is_away = False

@@ -14,6 +14,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from msgspec.structs import replace
+
 from mobox.errors import StorageError, WriteRefused
 from mobox.events import LogEntry, StreamEvent
 from mobox.events.turn import Request
@@ -30,16 +32,16 @@ from mobox.storage.chats import (
 from mobox.storage.encoding import Appended, prepare
 from mobox.storage.files import Blobs, FileStore
 from mobox.storage.following import Following, Page
-from mobox.storage.log import RawLine, Run, RunId
+from mobox.storage.log import ClientRequest, RawLine, Run, RunId
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
 from mobox.storage.permissions import Permission
 from mobox.storage.read_slots import Effort, ReadSlots, Searches
 from mobox.storage.run_lists import RunFilter, RunPage
 from mobox.storage.sqlite import branches as branches_of_chats
+from mobox.storage.sqlite import client_requests, reads, retention, share_links, turns
 from mobox.storage.sqlite import feedback as feedback_on_answers
 from mobox.storage.sqlite import keys as api_keys
 from mobox.storage.sqlite import permissions as permissions_of_chats
-from mobox.storage.sqlite import reads, retention, share_links, turns
 from mobox.storage.sqlite.appends import start_next_attempt
 from mobox.storage.sqlite.database import (
     Checkpoints,
@@ -180,16 +182,23 @@ class SqliteStorage(Following):
         appended: Appended = await self._writer.submit(batch)
         return appended.entries
 
-    async def next_attempt(
+    async def next_attempt(  # noqa: PLR0913
         self,
         run_id: RunId,
         epoch: int,
         events: Sequence[StreamEvent],
         ts: int | None,
         permissions: Sequence[Permission] = (),
+        request: ClientRequest | None = None,
+        *,
+        queue: bool = False,
     ) -> Run:
-        batch = prepare(run_id, epoch, events, ts, permissions=permissions)
-        return (await self._start_next_attempt(batch)).run
+        answers = prepare(run_id, epoch, events, ts, permissions=permissions)
+        batch = replace(answers, request=request, queue=queue)
+        run = (await self._start_next_attempt(batch)).run
+        if queue:
+            self._notify(RunNotice(work=True))
+        return run
 
     async def _read_ahead(self, run_id: RunId, after: int) -> list[Page]:
         pages = await self._readers.query(reads.read_ahead, run_id, after)
@@ -203,14 +212,18 @@ class SqliteStorage(Following):
     _positions = _query(reads.positions)
     _read = _query(reads.read_log)
     raw_lines = _snapshot(reads.raw_lines)
-    note = _change(turns.note)
-    asked = _snapshot(turns.asked)
+    note = _change(client_requests.note)
+    asked = _snapshot(client_requests.asked)
     granted = _query(permissions_of_chats.granted)
 
     # Leases
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
         await self._queue(run_id, epoch)
+        self._notify(RunNotice(work=True))
+
+    async def requeue(self, run_id: RunId, epoch: int) -> None:
+        await self._requeue(run_id, epoch)
         self._notify(RunNotice(work=True))
 
     async def claim(
@@ -241,19 +254,25 @@ class SqliteStorage(Following):
     async def stopping(self) -> list[Run]:
         return await self._readers.snapshot(reads.stopping_runs, self._holder)
 
+    hand_over = _change(turns.hand_over)
     _queue = _change(turns.queue)
+    _requeue = _change(turns.requeue)
     _claim = _change(turns.claim)
     take_over = _change(turns.take_over)
     _expire_process = _change(turns.expire_process)
+    left_waiting = _query(reads.left_waiting)
     still_there = _snapshot(reads.runs_still_there)
 
     # Turns and runs
 
     async def begin_turn(
-        self, owner: str, request: Request, agent: str, framework: str
+        self, owner: str, request: Request, agent: str, framework: str, *, queue: bool = False
     ) -> BegunTurn:
         await self.files.name(owner, request.chat_id, request.message)
-        return await self._begin_turn(owner, request, agent, framework)
+        turn = await self._begin_turn(owner, request, (agent, framework), queue)
+        if queue:
+            self._notify(RunNotice(work=True))
+        return turn
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
         run = await self._request_stop(owner, run_id)
@@ -266,7 +285,7 @@ class SqliteStorage(Following):
     _run_after = _snapshot(reads.run_after)
     _latest_runs = _query(reads.latest_runs)
     busy_chats = _snapshot(reads.busy_chats)
-    named = _snapshot(turns.named)
+    named = _snapshot(client_requests.named)
     _request_stop = _change(turns.request_stop)
     set_reader = _change(turns.set_reader)
     readers = _query(turns.readers)

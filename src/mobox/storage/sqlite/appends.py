@@ -21,6 +21,7 @@ from mobox.events import LogEntry
 from mobox.storage.encoding import EVENTS_PER_ROW, Append, Appended, NextAttempt, regathered
 from mobox.storage.log import Position, Run, RunId, Status, keep_raw
 from mobox.storage.runs import after_events, in_next_attempt
+from mobox.storage.sqlite.client_requests import add_request
 from mobox.storage.sqlite.database import LAST_ID, Connection, Transaction
 from mobox.storage.sqlite.permissions import add_permissions
 from mobox.storage.sqlite.reads import find_run, ids_of, times_of
@@ -201,7 +202,8 @@ def _append_as(
         n, chat, before = find_run(connection, append.run_id)
     except RunNotFound as error:  # deleted: its writer must stop
         raise Fenced(append.run_id, append.epoch) from error
-    run = change(before, append.epoch, append.events, transaction.lease, transaction.now)
+    lease = transaction.queue if append.queue else transaction.lease
+    run = change(before, append.epoch, append.events, lease, transaction.now)
     if run.status == "running" and before.status != "running":
         check_none_runs(transaction, chat)
     seqs = range(before.tail_seq + 1, run.tail_seq + 1)
@@ -212,6 +214,8 @@ def _append_as(
     run = replace(run, raw_lines=lines, raw_bytes=size)
     save_run(connection, n, run)
     add_permissions(connection, chat, append.permissions)
+    if append.request is not None:
+        add_request(transaction, n, replace(append.request, after=before.tail_seq))
     if run.status != before.status:
         connection.execute("UPDATE chat SET updated_at = ? WHERE n = ?", (transaction.now, chat))
     return run, Appended(run.id, Position(run.tail_seq, run.status), entries, append.size)

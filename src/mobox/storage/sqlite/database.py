@@ -245,6 +245,7 @@ class Transaction:
         self.settings = settings
         self.now = settings.clock()
         self.lease = Lease(holder, settings.lease_until())
+        self.queue = Lease(None, settings.queued_until())
         self._last_id: int | None = None
 
     def take_ids(self, count: int) -> int:

@@ -167,6 +167,21 @@ def stopping_runs(connection: Connection, holder: str) -> list[Run]:
     return _runs(connection, f"WHERE run.status = 'running' AND {ours} ORDER BY run.n", holder)
 
 
+_LEFT_WAITING = """
+WHERE run.status != 'done' AND run.status = 'waiting' AND (
+    run.stop_requested_at < :before OR EXISTS (
+        SELECT 1 FROM run AS later
+        WHERE later.chat = run.chat AND later.n > run.n AND later.started_at < :before
+    )
+) ORDER BY run.n
+"""
+
+
+def left_waiting(connection: Connection, before: int) -> list[Run]:
+    rows = connection.execute(f"{RUN} {_LEFT_WAITING}", {"before": before})
+    return [run_of(row) for row in rows]
+
+
 def runs_still_there(connection: Connection, run_ids: Collection[RunId]) -> dict[RunId, Run]:
     ids = json.dumps([*run_ids])
     found = _runs(connection, "WHERE run.id IN (SELECT value FROM json_each(?))", ids)

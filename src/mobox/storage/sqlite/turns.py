@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import Any
 
 from msgspec.structs import replace
 
 from mobox.errors import ChatNotFound, Fenced, RunNotFound
 from mobox.events import DoneReason
 from mobox.events.turn import HistoryMessage, Request, TurnKind, UserMessage
-from mobox.storage.chats import BegunTurn, Chat, NamedRequest
-from mobox.storage.log import ClientRequest, ReaderState, Run, RunId
-from mobox.storage.runs import claimed, queued, stop_requested, taken_over
+from mobox.storage.chats import BegunTurn, Chat
+from mobox.storage.log import ReaderState, Run, RunId
+from mobox.storage.runs import (
+    Lease,
+    claimed,
+    handed_over,
+    queued,
+    requeued,
+    stop_requested,
+    taken_over,
+)
 from mobox.storage.sqlite.appends import check_none_runs, save_run
+from mobox.storage.sqlite.client_requests import add_request
 from mobox.storage.sqlite.database import Connection, Transaction
 from mobox.storage.sqlite.reads import find_chat, find_run, owned_run
-from mobox.storage.tables import RUN, client_request_of, encode_frontend, encode_json, run_of
+from mobox.storage.tables import RUN, encode_json, run_of
 from mobox.storage.titles import title_of
 from mobox.storage.turns import (
     check_repeated,
@@ -27,44 +35,6 @@ from mobox.storage.turns import (
     new_run_id,
     plan_turn,
 )
-
-# Clients' requests to runs: their names, where their answers start, and frontend data.
-
-_ADD_REQUEST = "INSERT INTO asking (run, name, after_seq, frontend) VALUES (?, ?, ?, ?)"
-_OF_A_RUN = """
-SELECT name, after_seq, frontend FROM asking
-WHERE run = (SELECT n FROM run WHERE id = ?) ORDER BY n
-"""
-_OF_A_NAME = """
-SELECT asking.run, name, after_seq, frontend FROM asking JOIN run ON run.n = asking.run
-WHERE run.chat = ? AND asking.name = ? ORDER BY asking.n DESC LIMIT 1
-"""
-
-
-def add_request(transaction: Transaction, run: int, request: ClientRequest) -> None:
-    """Store a client's request to the run with this row number."""
-    frontend = encode_frontend(request)
-    text = None if frontend is None else frontend.decode()
-    transaction.connection.execute(_ADD_REQUEST, (run, request.name, request.after, text))
-
-
-def note(transaction: Transaction, run_id: RunId, request: ClientRequest) -> None:
-    n, _, _ = find_run(transaction.connection, run_id)
-    add_request(transaction, n, request)
-
-
-def asked(connection: Connection, run_id: RunId) -> list[ClientRequest]:
-    return list(map(client_request_of, connection.execute(_OF_A_RUN, (run_id,))))
-
-
-def named(connection: Connection, owner: str, chat_id: str, name: str) -> NamedRequest:
-    chat, _ = find_chat(connection, owner, chat_id)
-    row: Any = connection.execute(_OF_A_NAME, (chat, name)).fetchone()
-    if row is None:
-        raise RunNotFound(name)
-    run = run_of(connection.execute(f"{RUN} WHERE run.n = ?", row[:1]).fetchone())
-    return NamedRequest(run, client_request_of(row[1:]))
-
 
 # Turns
 
@@ -81,8 +51,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING n
 
 
 def begin_turn(
-    transaction: Transaction, owner: str, request: Request, agent: str, framework: str
+    transaction: Transaction, owner: str, request: Request, agent: tuple[str, str], queue: bool
 ) -> BegunTurn:
+    """`agent` is its id and its framework."""
     if (known := _known_run(transaction, owner, request)) is not None:
         return BegunTurn(run=known, created=False)
     chat = _chat_for(transaction, owner, request)
@@ -92,7 +63,8 @@ def begin_turn(
     removed = [n for n, _ in live[plan.kept :]]
     kind = kind_of(plan, _reason(transaction, removed))
     _supersede(transaction, removed)
-    n, run = _add_run(transaction, chat, (agent, framework), (kind, plan.back_to))
+    lease = transaction.queue if queue else transaction.lease
+    n, run = _add_run(transaction, chat, agent, (kind, plan.back_to), lease)
     parent = live[plan.kept - 1][0] if plan.kept else None
     _add_messages(transaction, (chat, parent), plan.added, n, run)
     if (named_request := client_request(request)) is not None:
@@ -159,9 +131,13 @@ def _reason(transaction: Transaction, removed: list[int]) -> DoneReason | None:
 
 
 def _add_run(
-    transaction: Transaction, chat: int, agent: tuple[str, str], why: tuple[TurnKind, str | None]
+    transaction: Transaction,
+    chat: int,
+    agent: tuple[str, str],
+    why: tuple[TurnKind, str | None],
+    lease: Lease,
 ) -> tuple[int, Run]:
-    connection, now, lease = transaction.connection, transaction.now, transaction.lease
+    connection, now = transaction.connection, transaction.now
     row = (new_run_id(now), chat, *agent, lease.owner, lease.until, now, *why)
     ((n,),) = connection.execute(_ADD_RUN, row).fetchall()
     return n, run_of(connection.execute(f"{RUN} WHERE run.n = ?", (n,)).fetchone())
@@ -194,9 +170,19 @@ def take_over(transaction: Transaction, run_id: RunId, epoch: int) -> Run:
     return run
 
 
+def hand_over(transaction: Transaction, run_id: RunId, epoch: int) -> None:
+    n, before = _written_run(transaction.connection, run_id, epoch)
+    save_run(transaction.connection, n, handed_over(before, epoch))
+
+
 def queue(transaction: Transaction, run_id: RunId, epoch: int) -> None:
     n, before = _written_run(transaction.connection, run_id, epoch)
-    run = queued(before, epoch, transaction.settings.queued_until())
+    save_run(transaction.connection, n, queued(before, epoch, transaction.queue.until))
+
+
+def requeue(transaction: Transaction, run_id: RunId, epoch: int) -> None:
+    n, before = _written_run(transaction.connection, run_id, epoch)
+    run = requeued(before, epoch, transaction.queue.until, transaction.now)
     save_run(transaction.connection, n, run)
 
 
