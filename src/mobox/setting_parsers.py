@@ -49,6 +49,10 @@ def seconds(text: str) -> float:
     raise ValueError("expected seconds, more than 0")
 
 
+def seconds_or_none(text: str) -> float:
+    return 0.0 if text == "0" else seconds(text)
+
+
 def auth(text: str) -> str:
     if text not in ("none", "keys"):
         raise ValueError("expected none or keys")

@@ -58,6 +58,9 @@ from mobox.setting_parsers import (
     seconds as _seconds,
 )
 from mobox.setting_parsers import (
+    seconds_or_none as _seconds_or_none,
+)
+from mobox.setting_parsers import (
     starters as _starters,
 )
 from mobox.setting_parsers import (
@@ -344,6 +347,9 @@ class Settings(Struct, frozen=True, kw_only=True):
         Setting("where agents run: here, or workers (`mobox worker`)", _one_of("here", "workers")),
     ] = "here"
     queue: Annotated[float, Setting("seconds that a run waits for a worker", _seconds)] = 60
+    drain: Annotated[
+        float, Setting("seconds in which running agents may finish after SIGTERM", _seconds_or_none)
+    ] = 30
     health_port: Annotated[
         int | None, Setting("port of a worker's health and metrics endpoint", _port)
     ] = None
@@ -404,8 +410,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How long a spare process is kept that no run uses."""
     exit_seconds: float = 5
     """How long an agent's process may take to exit after it has said that it is done."""
-    drain: float = 8
-    """How long agents have to exit when the server shuts down."""
+    exit_grace: float = 8
+    """How long agents have to exit when the server ends them."""
     claims: bool = True
     """Whether it executes the runs that other processes queue."""
 

@@ -40,9 +40,10 @@ SANDBOX = re.compile(
     r" INFO .* mobox\.supervisor: (agents run in the sandbox|sandbox \w+:|agent \S+: may connect)"
 )
 """What every server logs about the sandbox of its agents."""
-USUAL = {"SANDBOX_BACKEND": "process"}
+USUAL = {"SANDBOX_BACKEND": "process", "MOBOX_DRAIN": "0"}
 """Most tests are about what a server does with an agent's output, and look at the agent from
-outside; those of sandboxes, and of the agents in agents/, name another sandbox."""
+outside; those of sandboxes, and of the agents in agents/, name another sandbox. And they end
+servers in the middle of runs; those of `--drain` give these time to finish."""
 
 
 def clean_environment(**more: str) -> dict[str, str]:

@@ -134,6 +134,54 @@ async def test_draining_server_ends_its_runs_and_keeps_waiting_ones(
                 await check_that_it_can_be_answered(client, reader)
 
 
+def let_go(data: Path) -> None:
+    """Let the agents finish that count until then."""
+    for state in (data / "state").iterdir():
+        (state / "go").touch()
+
+
+async def test_sigterm_lets_running_agents_finish_and_queues_new_runs(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    running, waiting, late = Reader("until_go"), Reader("question"), Reader("late")
+    with live_server(data, MOBOX_DRAIN="600") as server:
+        async with http_client(server) as client:
+            await waiting.say(client, "question")
+            async with reading(client, running):
+                server.signal(signal.SIGTERM)
+                await drain_has_begun(client)
+                asking = asyncio.create_task(late.say(client, "hello"))
+                await until(lambda: late.run_id)
+                await running.has_seen(len(running.frames) + 1)  # it goes on
+                let_go(data)
+                assert await asyncio.to_thread(server.wait) == 0
+            await asyncio.gather(asking, return_exceptions=True)  # it was cut off
+        assert server.warnings == ""
+    kept = await stored(data)
+    assert (running.has_ended, kept[running.run_id].run.reason) == (True, "stop")
+    assert kept[waiting.run_id].run.status == "waiting"
+    assert kept[late.run_id].run.status == "running"
+    with live_server(data) as server:
+        async with http_client(server) as client:
+            again = Reader("late")
+            await again.replay(client, late.run_id)
+            assert again.text == "Hello again."
+            await check_that_it_can_be_answered(client, waiting)
+
+
+async def test_second_sigterm_exits_at_once(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    stubborn = Reader("stubborn")
+    with live_server(data, MOBOX_DRAIN="600") as server:
+        async with http_client(server) as client, reading(client, stubborn):
+            server.signal(signal.SIGTERM)
+            await drain_has_begun(client)
+            server.signal(signal.SIGTERM)
+            assert await asyncio.to_thread(server.wait) == 0
+    assert agent_processes(data) == []
+    kept = await stored(data)
+    assert kept[stubborn.run_id].run.reason == "interrupted"
+
+
 async def test_second_ctrl_c_exits_at_once(tmp_path: Path) -> None:
     data = tmp_path / "data"
     stubborn, flood = Reader("stubborn"), Reader("flood")

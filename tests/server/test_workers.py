@@ -137,6 +137,32 @@ async def test_a_worker_that_dies_or_ends_leaves_no_run_without_an_end(tmp_path:
     check_the_end(kept[readers[1].run_id], "interrupted")
 
 
+async def test_worker_that_drains_finishes_its_runs_and_starts_no_others(tmp_path: Path) -> None:
+    data, often = tmp_path / "data", looking_often(tmp_path)
+    first, second = Reader("until_go-1"), Reader("until_go-2")
+    with live_server(data, *ELSEWHERE, PYTHONPATH=often) as server:
+        async with http_client(server) as client, asyncio.TaskGroup() as tasks:
+            with live_worker(data, *LEASE, PYTHONPATH=often, MOBOX_DRAIN="600") as draining:
+                tasks.create_task(first.say(client, "until_go"))
+                await first.has_seen(1)
+                draining.signal(signal.SIGTERM)
+                assert draining.process.stdout is not None
+                read_line = draining.process.stdout.readline
+                while "Waiting up to 600 s for 1 run" not in await asyncio.to_thread(read_line):
+                    pass
+                tasks.create_task(second.say(client, "until_go"))
+                await until(lambda: second.run_id)
+                with live_worker(data, *LEASE, PYTHONPATH=often):
+                    await second.has_seen(1)
+                    for state in (data / "state").iterdir():
+                        (state / "go").touch()
+                    assert await asyncio.to_thread(draining.wait) == 0
+                    await until(lambda: first.has_ended and second.has_ended)
+    kept = await stored(data)
+    check_the_end(kept[first.run_id], "stop")
+    check_the_end(kept[second.run_id], "stop")
+
+
 async def test_multi_process_settings_are_rejected_for_a_single_process(
     tmp_path: Path,
 ) -> None:

@@ -212,7 +212,7 @@ async def test_a_server_that_ends_does_not_wait_for_it(tmp_path: Path) -> None:
         go_on.wait(60)
 
     slow = StopTimeouts(message=600, term=600, kill=600)
-    hasty = type(QUIET)(look=3600, sweep=3600, drain=0.01)
+    hasty = type(QUIET)(look=3600, sweep=3600, exit_grace=0.01)
     made = agent("it")(sleeps)
     async with staged(tmp_path, made, patience=slow, limits=hasty) as stage:
         begun = await stage.begin()

@@ -675,7 +675,7 @@ async def test_the_place_of_a_run_that_was_answered_is_not_taken_by_its_name(
 async def test_what_is_being_let_go_when_the_server_ends_waits_on(
     tmp_path: Path, url: str, lingerer: Agent
 ) -> None:
-    limits = Settings(look=3600, sweep=3600, hold=0.01, drain=0.01)
+    limits = Settings(look=3600, sweep=3600, hold=0.01, exit_grace=0.01)
     async with staged(tmp_path, lingerer, url=url, limits=limits) as stage:
         begun = await stage.begin()
         await stage.told("told")

@@ -439,7 +439,7 @@ async def test_who_does_not_listen_when_the_server_ends_is_killed(tmp_path: Path
             time.sleep(1)
     """
     agent = write_agent(tmp_path / "deaf", code)
-    limits = Settings(look=3600, sweep=3600, drain=0.1)
+    limits = Settings(look=3600, sweep=3600, exit_grace=0.1)
     async with staged(tmp_path, agent, url=url, limits=limits) as stage:
         begun = await stage.begin()
         await stage.told("ready")

@@ -126,7 +126,7 @@ class Supervisor:
         self._spares = Spares(data / "state", self.sandboxes, self._launcher, self._settings)
         self._reaper = Reaper(storage)
         self._attempts = Attempts(self._reaper)
-        self._slots = RunSlots(self._settings, storage, self._attempts)
+        self._slots = RunSlots(self._settings, storage, self._attempts, self._starts_runs)
         self._active = ActiveRuns(
             storage, self._attempts, self._settings, Actions(self._stop, self.reap)
         )
@@ -137,7 +137,9 @@ class Supervisor:
             Sweep(self._sweep_files, self._settings.sweep_files, "deleting unused files"),
         )
         storage.when_work(self.look_soon)
+        self._draining = False
         self._closing = False
+        self._hurried = asyncio.Event()
 
     async def __aenter__(self) -> Self:
         if self.executes and self._given_launch is None:
@@ -153,7 +155,7 @@ class Supervisor:
     @property
     def closing(self) -> bool:
         """Whether it is shutting down and starts nothing more."""
-        return self._closing
+        return self._draining or self._closing
 
     @property
     def running(self) -> int:
@@ -169,6 +171,10 @@ class Supervisor:
     def executes(self) -> bool:
         """Whether this process executes agents at all."""
         return self._settings.executes
+
+    def _starts_runs(self) -> bool:
+        """Whether runs are started here now, and not queued for other processes."""
+        return self.executes and not self._draining
 
     def look_soon(self) -> None:
         """Poll now: another process queued a run or requested a stop."""
@@ -240,24 +246,47 @@ class Supervisor:
         """Delete a chat with its runs and its agents' state."""
         await self._complete(self._delete(owner, chat_id))
 
+    async def drain(self) -> None:
+        """Let running attempts finish, for `Settings.drain` seconds; new runs are queued.
+
+        What waits, or has not started its agent yet, is given up at once: others take it.
+        """
+        self._draining = True
+        for attempt in self._attempts.all:
+            attempt.leave()
+        ended, hurried = (
+            asyncio.create_task(self._ended()),
+            asyncio.create_task(self._hurried.wait()),
+        )
+        await asyncio.wait(
+            [ended, hurried],
+            timeout=self._settings.drain,
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        ended.cancel()
+        hurried.cancel()
+
     async def close(self) -> None:
         """Start nothing more and end running attempts; waiting runs stay `waiting`."""
         self._closing = True
         await self._polling.stop()
         for attempt in self._attempts.all:
             attempt.interrupt()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._settings.drain):
-                await self._ended()
+        if not self._hurried.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._settings.exit_grace):
+                    await self._ended()
         self.hurry()
         await self._ended()
         await self._spares.close()
         self.environments.close()
 
     def hurry(self) -> None:
-        """Kill the agents that are still shutting down."""
-        for attempt in self._attempts.all:
-            attempt.kill()
+        """End at once: kill the agents that are still shutting down."""
+        self._hurried.set()
+        if self._closing:
+            for attempt in self._attempts.all:
+                attempt.kill()
 
     async def _ended(self) -> None:
         while tasks := {*self._attempts.tasks, *self._requests}:
@@ -292,7 +321,7 @@ class Supervisor:
         self, owner: str, request: Request, agent: Agent, key: object
     ) -> BegunTurn:
         async with self._slots.acquire(owner, request.chat_id, key) as slot:
-            turn = await self._begin_turn(owner, request, agent)
+            turn = await self._begin_turn(owner, request, agent, queue=slot is None)
             if turn.created:
                 try:
                     await self._cancel_others(turn.run, request.answers)
@@ -333,23 +362,23 @@ class Supervisor:
             return await self._storage.runs(owner, chat_id)
         return []
 
-    async def _begin_turn(self, owner: str, request: Request, agent: Agent) -> BegunTurn:
+    async def _begin_turn(
+        self, owner: str, request: Request, agent: Agent, *, queue: bool
+    ) -> BegunTurn:
+        """Store the message and its run, which is ours, or queued where others execute."""
+        store = partial(
+            self._storage.begin_turn, owner, request, agent.id, agent.framework, queue=queue
+        )
         for _ in range(_CONFLICTS):
             try:
-                return await self._store_turn(owner, request, agent)
+                return await store()
             except RunActive as active:
                 run_id = RunId(active.run_id)
                 if joined := await self._joined(owner, request, run_id):
                     return joined
                 if not await self._clears(owner, request, run_id):
                     raise
-        return await self._store_turn(owner, request, agent)
-
-    async def _store_turn(self, owner: str, request: Request, agent: Agent) -> BegunTurn:
-        """Store the message and its run, which is ours, or queued where others execute."""
-        return await self._storage.begin_turn(
-            owner, request, agent.id, agent.framework, queue=not self.executes
-        )
+        return await store()
 
     async def _joined(self, owner: str, request: Request, run_id: RunId) -> BegunTurn | None:
         """The turn of the run, if it answers this very message; raises for an invalid one."""
@@ -390,6 +419,8 @@ class Supervisor:
         attempt = Attempt(self._storage, run, agent, deps)
         if self._closing:
             attempt.interrupt()
+        elif self._draining:
+            attempt.leave()
         self._attempts.begin(attempt, slot)
         return attempt
 
@@ -470,7 +501,7 @@ class Supervisor:
                     now_ms(),
                     permissions=created,
                     request=None if client_request == _NOTHING_MORE else client_request,
-                    queue=not self.executes,
+                    queue=slot is None,
                 )
             except Fenced:  # another answer was first
                 raise NotWaiting(run.id) from None
@@ -513,7 +544,10 @@ class Supervisor:
     async def _poll(self) -> None:
         await self._stop_requested()
         await self._release(self._attempts.waiting)
-        if self.executes and self._settings.claims:
+        if self._draining:
+            for attempt in self._attempts.waiting:
+                attempt.leave()
+        elif self.executes and self._settings.claims:
             await self._complete(self._claim())
 
     async def _stop_requested(self) -> None:
@@ -524,7 +558,7 @@ class Supervisor:
     async def _claim(self) -> None:
         """Execute queued runs; claims one at a time, so that all processes get their share."""
         agents = {agent.id: agent for agent in self.catalog}
-        while not self._closing and self._slots.has_room():
+        while not self.closing and self._slots.has_room():
             sparing = self._slots.full_owners()
             claimed = await self._storage.claim(agents, 1, sparing=sparing)
             if not claimed:

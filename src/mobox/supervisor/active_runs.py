@@ -80,7 +80,7 @@ class ActiveRuns:
         """Wait until a run that is being ended has ended; false if it is not being ended."""
         attempt = self._attempts.last(run_id)
         if attempt is None:
-            return await ends_remotely(self._storage, owner, run_id, self._settings.drain)
+            return await ends_remotely(self._storage, owner, run_id, self._settings.exit_grace)
         is_leaving = attempt.state in LEAVING
         if is_leaving:
             await self._attempts.wait_for_end(attempt)

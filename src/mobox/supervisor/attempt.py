@@ -115,6 +115,7 @@ class Attempt:
         self._termination: Termination | None = None
         self._last_answers: tuple[Answer, ...] = ()
         self._is_handed_over = False
+        self._is_given_back = False
         self._output_bytes = 0
         self._stderr = ""
         self.run_has_ended = asyncio.Event()
@@ -169,6 +170,14 @@ class Attempt:
         """The server shuts down or needs the slot: a waiting run stays `waiting`, unexecuted."""
         self._release_or_end(Termination("interrupted"))
 
+    def leave(self) -> None:
+        """The server drains: give a run back that is not executed yet, or that waits."""
+        if self.state is State.STARTING:
+            self._is_given_back = True
+            self._leave(Trigger.GIVE_BACK)
+        elif self.state is State.WAITING:
+            self._leave(Trigger.RELEASE)
+
     def end_at_once(self, answers: tuple[Answer, ...] = ()) -> None:
         """Stop and kill it: its run was taken over, or no more output is expected."""
         self.stop(answers=answers)
@@ -205,16 +214,12 @@ class Attempt:
     # Execution
 
     async def execute(self) -> Termination | None:
-        """Execute until the run ends or waits; else return how to end it. Raises nothing."""
+        """Execute until the run ends, waits or is queued again; else return how to end it.
+
+        Raises nothing.
+        """
         try:
-            if self.run.tail_seq:
-                await retry_while_unavailable(self._writer.catch_up)
-            while self.state is not State.OVER:
-                outcome = await self._run_agent()
-                self._stderr += outcome.stderr_tail + self._late_output()
-                await self._keep_stderr(self._stderr)
-                async with self._answer_lock:
-                    await self._conclude(outcome)
+            await self._execute()
         except (Fenced, NotFoundError):
             log.info(
                 "run %s: lost its lease (taken over or deleted); stopping this attempt", self.run.id
@@ -238,6 +243,20 @@ class Attempt:
                 self._move(Trigger.LOST)
         return None
 
+    async def _execute(self) -> None:
+        if self.run.tail_seq:
+            await retry_while_unavailable(self._writer.catch_up)
+        while self.state is not State.OVER:
+            outcome = await self._run_agent()
+            if self._is_given_back:
+                break
+            self._stderr += outcome.stderr_tail + self._late_output()
+            await self._keep_stderr(self._stderr)
+            async with self._answer_lock:
+                await self._conclude(outcome)
+        if self._is_given_back:
+            await retry_while_unavailable(self._store.queue, self.run.id, self.run.epoch)
+
     async def _run_agent(self) -> Outcome:
         """Execute the agent until its process exits; not at all if the run is stopped before."""
         turn = await self._unless_stopped(retry_while_unavailable(self._read_turn))
@@ -252,6 +271,8 @@ class Attempt:
             if agent is None:
                 return Outcome(exit_code=0)
             await self._hand_over()
+            if self._is_leaving():
+                return Outcome(exit_code=0)
             self._execution = execution = await self._deps.launch(agent, turn)
         except (InstallFailed, SandboxUnavailable, OSError) as error:
             self._leave(Trigger.STOP, Termination("error", _launch_error(error)))

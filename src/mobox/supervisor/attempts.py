@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -140,10 +140,14 @@ class RunSlots:
     A slot is used by an attempt, and by a request that is about to start one.
     """
 
-    def __init__(self, limits: Settings, chats: Chats, attempts: Attempts) -> None:
+    def __init__(
+        self, limits: Settings, chats: Chats, attempts: Attempts, starts: Callable[[], bool]
+    ) -> None:
+        """`starts` tells whether this process starts attempts now, or queues runs for others."""
         self._limits = limits
         self._chats = chats
         self._attempts = attempts
+        self._starts = starts
         self._reserved: Counter[RunSlot] = Counter()
 
     @asynccontextmanager
@@ -151,7 +155,7 @@ class RunSlots:
         self, owner: str, chat_id: str, name: object
     ) -> AsyncIterator[RunSlot | None]:
         """A slot for a new attempt, none where other processes execute; raises `TooManyRuns`."""
-        if self._limits.executes:
+        if self._starts():
             slot = RunSlot(owner, name)
             if slot not in self._taken():
                 for limited, limit in self._limits_of(owner):

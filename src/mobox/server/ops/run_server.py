@@ -1,9 +1,11 @@
 """Serves the application with uvicorn, which stops runs before it closes connections.
 
-Rule 1: a signal stops the runs. Their last events end the responses; connections that are still
-        open after that are aborted.
-Rule 2: during shutdown new runs are refused with an error response, not a closed port.
-Rule 3: a second Ctrl+C ends everything immediately; the stored logs are still complete.
+Rule 1: SIGTERM drains: running agents have `Settings.drain` seconds to finish, new runs are queued
+        for other processes, and everything is served as before. After that, or at Ctrl+C, the runs
+        are stopped. Their last events end the responses; connections that are still open after that
+        are aborted.
+Rule 2: while runs are stopped, new ones are refused with an error response, not a closed port.
+Rule 3: a second signal ends everything immediately; the stored logs are still complete.
 """
 
 from __future__ import annotations
@@ -364,6 +366,8 @@ class _Server(uvicorn.Server):
         self.summary = ""
         """Where the agents run, to be printed after the address."""
         self._loop = asyncio.get_running_loop()
+        self._drains = False
+        self._settings = services.settings
 
     def end_with(self, parent: int) -> None:
         """Shut down when this descriptor becomes readable."""
@@ -386,6 +390,8 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._drains and self._settings.drain:
+            await self._drain()
         print_stopping(self._supervisor.running)
         await self._supervisor.close()
         await self._sockets.finish(0 if self.force_exit else GOODBYE)
@@ -394,17 +400,32 @@ class _Server(uvicorn.Server):
         self._loop.call_later(0 if self.force_exit else GOODBYE, self._hang_up)
         await super().shutdown(sockets)
 
+    async def _drain(self) -> None:
+        print_draining(self._supervisor.running, self._settings.drain)
+        draining = asyncio.create_task(self._supervisor.drain())
+        while not (await asyncio.wait([draining], timeout=1))[0]:
+            self._limits.check(self.server_state, self._loop.time())
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # uvicorn would raise the signal again when done, before the store is closed.
-        if self.should_exit and sig == signal.SIGINT:
+        if self.should_exit:
             self.force_exit = True
             self._loop.call_soon_threadsafe(self._supervisor.hurry)
+        elif sig == signal.SIGTERM:
+            self._drains = True
         self.should_exit = True
 
     def _hang_up(self) -> None:
         """Abort open connections, also those whose client has stalled."""
         for connection in list(self.server_state.connections):
             connection.transport.abort()
+
+
+def print_draining(running: int, seconds: float) -> None:
+    """Print how many runs may finish, as that may take a while."""
+    if running:
+        runs = "1 run" if running == 1 else f"{running} runs"
+        print_line(f"Waiting up to {seconds:g} s for {runs} (a second signal stops at once)")
 
 
 def print_stopping(running: int) -> None:

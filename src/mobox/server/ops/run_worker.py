@@ -1,7 +1,8 @@
 """A worker: a process that executes runs and serves no HTTP but, optionally, its own health.
 
 Rule 1: it takes queued runs from the database while it has capacity.
-Rule 2: it shuts down as a server does: a signal stops the runs, a second Ctrl+C at once.
+Rule 2: it shuts down as a server does: SIGTERM lets runs finish for `Settings.drain` seconds,
+        Ctrl+C stops them, and a second signal ends everything at once.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from mobox.server.guard import Allowed, Guard
 from mobox.server.ops.run_server import (
     address_of,
     listen,
+    print_draining,
     print_line,
     print_stopping,
     run_loop,
@@ -57,25 +59,32 @@ async def _work(settings: Settings) -> None:
         served_health(process),
     ):
         supervisor = process.supervisor
-        ending = _shutdown_event(supervisor)
+        ending, drains = _shutdown_event(supervisor)
         print_line("Mobox worker is running (Ctrl+C to stop)")
         print_line(supervisor.sandboxes.default.summary())
         await ending.wait()
+        if drains and settings.drain:
+            print_draining(supervisor.running, settings.drain)
+            await supervisor.drain()
         print_stopping(supervisor.running)
         await supervisor.close()
 
 
-def _shutdown_event(supervisor: Supervisor) -> asyncio.Event:
+def _shutdown_event(supervisor: Supervisor) -> tuple[asyncio.Event, list[signal.Signals]]:
+    """Set by the first signal, which is listed if runs may finish before."""
     loop, ending = asyncio.get_running_loop(), asyncio.Event()
+    drains: list[signal.Signals] = []
 
     def end(number: signal.Signals) -> None:
-        if ending.is_set() and number == signal.SIGINT:
+        if ending.is_set():
             supervisor.hurry()
+        elif number == signal.SIGTERM:
+            drains.append(number)
         ending.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end, number)
-    return ending
+    return ending, drains
 
 
 # The health endpoint

@@ -1,9 +1,11 @@
 """Counts aloud at a brisk pace, in the manner that the first word of the prompt asks for."""
 
+import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from shared.emitter import (
     ask,
@@ -24,6 +26,15 @@ def count() -> None:
     for number in range(1_000_000):
         emit_text(f"{number} ")
         time.sleep(PACE)
+
+
+def until_go() -> None:
+    """Numbered pieces, until there is a file `go`."""
+    for number in range(1_000_000):
+        emit_text(f"{number} ")
+        time.sleep(PACE)
+        if Path(os.environ["MOBOX_STATE"], "go").exists():
+            return
 
 
 def tool() -> None:
@@ -92,6 +103,7 @@ COMMANDS = {
     command.__name__: command
     for command in (
         count,
+        until_go,
         tool,
         subagent,
         grandchild,
