@@ -46,6 +46,17 @@ def test_every_recording_is_recognized(path: Path) -> None:
     assert times == sorted(times)
 
 
+@pytest.mark.parametrize("written", ["1e300", "9" * 40, "-5", '"0001-01-01T00:00:00+00:00"'])
+def test_impossible_times_are_left_out(written: str) -> None:
+    line = f'{{"type": "text", "content": "hello", "ts": {written}}}\n'
+    good = '{"type": "text", "content": "hello", "ts": 1700000000}\n'
+    entry = f'{{"seq": 1, "id": 1, "ts": {"9" * 18}, "event": {{"type": "text", "id": "t"}}}}\n'
+    for recording in (line + good, entry):
+        steps = steps_of(open_recording(recording.encode()))
+        times = {each.ts for step in steps for each in step.entries}
+        assert times <= {None, 1_700_000_000_000}
+
+
 async def test_a_recording_has_lines_events_and_frames(tmp_path: Path) -> None:
     data = (CLAUDE / "agent_sub_async_all.jsonl").read_bytes()
     async with app_client(tmp_path) as (services, client):

@@ -30,6 +30,8 @@ _READ: Final = 64 * 1024
 _TIME_KEYS: Final = ("timestamp", "ts", "time", "created_at")
 _SECONDS: Final = 10**11
 """A number below it is a time in seconds."""
+_LATEST: Final = 8_640_000_000_000_000
+"""The last time that a page can show: a `Date` of JavaScript. Formatters expect no later one."""
 
 
 class Step(NamedTuple):
@@ -130,7 +132,8 @@ class _Numbering:
         for line, events, ts in parsed:
             first = self._seq + 1
             found = ts if ts is not None or line is None else _time_of(line)
-            self._ts = max(filter(None, (self._ts, found)), default=None)
+            if found is not None and 0 < found <= _LATEST:
+                self._ts = max(self._ts or 0, found)
             step.entries.extend(self._entry(event) for event in events)
             if line is not None:
                 numbers = {"n": next(self._lines), "first_seq": first, "last_seq": self._seq}
