@@ -28,8 +28,7 @@ _OUTCOMES: Final[dict[RunOutcome, str]] = {
 
 _NONE: Final = "run.n * 0"  # a plain 0 would be the place of a column
 _TOKENS: Final = "coalesce(message.input_tokens, 0) + coalesce(message.output_tokens, 0)"
-# An agent may report any cost, and a clock may go back. A cursor takes no negative numbers, and none
-# of more than 18 digits.
+# An agent may report any cost, and a clock may go back; a cursor takes numbers from 0 to 10^18.
 _MICRODOLLARS: Final = """
 CAST(CASE WHEN message.cost_usd > 1e9 THEN 1e15 WHEN message.cost_usd > 0
     THEN message.cost_usd * 1e6 ELSE 0 END AS BIGINT)"""
