@@ -89,7 +89,7 @@ TURN: list[StreamEvent] = [
     TextEnd(id="t", provider={"vendor": "VENDORSTATE"}),
     File(id="f", media_type="image/png", url="https://example.org/PICTURE.png"),
     Usage(id="u", input=4711, output=1),
-    Result(text="ANSWER", num_turns=1),
+    Result(text="ANSWER", num_turns=1, session_id="SESSION"),
 ]
 DONE = Done(reason="stop")
 SEEN = {"answer": ANSWER, "tools": ANSWER | WORK, "everything": ANSWER | WORK | REST}
