@@ -21,6 +21,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from mobox.agent_path.shared.frameworks.state_files import INTERNAL
 from mobox.errors import FileNotFound
+from mobox.events import LATEST
 from mobox.storage.media_types import HEAD, UNKNOWN, checked_type
 from mobox.supervisor.turn_files import FOLDER as GIVEN
 
@@ -31,8 +32,6 @@ SCANNED: Final = 20_000
 DEEPEST: Final = 12
 LONGEST: Final = 4096
 """Characters of a path."""
-LATEST: Final = 8_640_000_000_000_000
-"""The last time that a page can show: a `Date` of JavaScript."""
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY

@@ -18,7 +18,7 @@ import msgspec
 from mobox.capture.jsonlines import END, JsonLines
 from mobox.capture.pipeline import Recorder
 from mobox.errors import CorruptLog
-from mobox.events import JSON, Events, LogEntry, Raw, StreamEvent, ToolResult, decode
+from mobox.events import JSON, LATEST, Events, LogEntry, Raw, StreamEvent, ToolResult, decode
 from mobox.lifecycle import Lifecycle
 from mobox.models.cassettes import Recorded, response_of
 from mobox.parsers import EmittedParser
@@ -30,8 +30,6 @@ _READ: Final = 64 * 1024
 _TIME_KEYS: Final = ("timestamp", "ts", "time", "created_at")
 _SECONDS: Final = 10**11
 """A number below it is a time in seconds."""
-_LATEST: Final = 8_640_000_000_000_000
-"""The last time that a page can show: a `Date` of JavaScript. Formatters expect no later one."""
 
 
 class Step(NamedTuple):
@@ -132,7 +130,7 @@ class _Numbering:
         for line, events, ts in parsed:
             first = self._seq + 1
             found = ts if ts is not None or line is None else _time_of(line)
-            if found is not None and 0 < found <= _LATEST:
+            if found is not None and 0 < found <= LATEST:
                 self._ts = max(self._ts or 0, found)
             step.entries.extend(self._entry(event) for event in events)
             if line is not None:
