@@ -18,6 +18,8 @@ from server.app_client import answered, app_client
 RECORDINGS = sorted((Path(__file__).parent.parent / "recordings").glob("*/*.jsonl"))
 CLAUDE = Path(__file__).parent.parent / "recordings" / "claude"
 
+CALL = b'{"provider": "a", "method": "POST", "path": "/", "status": 200, "chunks": [{%b}]}'
+
 
 async def view(
     client: httpx.AsyncClient, data: bytes, **params: str
@@ -93,6 +95,7 @@ async def test_the_framework_can_be_chosen(tmp_path: Path) -> None:
             b'{"provider": "a", "method": "POST", "path": "/", "status": "no"}',
             "line 1 of the cassette",
         ),
+        *((CALL % chunk, "line 1 of the cassette") for chunk in (b'"base64": "abc"', b'"x": "y"')),
     ],
 )
 async def test_what_is_no_recording_is_refused(data: bytes, sentence: str, tmp_path: Path) -> None:
@@ -100,6 +103,25 @@ async def test_what_is_no_recording_is_refused(data: bytes, sentence: str, tmp_p
         refused = await client.post("/api/recordings", content=data)
         assert refused.status_code == 400
         assert sentence in refused.json()["error"]["message"]
+
+
+DEEP = b"[" * 5000 + b"]" * 5000
+TYPE = b'"response_headers": {"content-type": "application/json"}'
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"type": "text", "content": "x", "ts": 5, "a": %b}' % DEEP,
+        b'{"seq": 1, "id": 1, "ts": 1, "event": {"type": "custom", "value": %b}}' % DEEP,
+        CALL.replace(b"{%b}", b'"%b"').replace(b'"chunks"', TYPE + b', "chunks"') % DEEP,
+    ],
+    ids=["output", "log", "cassette"],
+)
+async def test_values_that_are_nested_too_deeply_are_shown(data: bytes, tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (_, client):
+        _, rows = await view(client, data, format="canonical")
+        assert rows[-1]["event"]["type"] == "done"
 
 
 async def test_unknown_lines_are_named(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def _time_of(line: bytes) -> int | None:
         return None
     try:
         value = msgspec.json.decode(line)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     found = (value.get(key) for key in _TIME_KEYS) if isinstance(value, dict) else ()
     return next(filter(None, map(_milliseconds, found)), None)
@@ -180,7 +180,7 @@ def _stored(item: bytes | Raw) -> tuple[int | None, StreamEvent]:
         return None, item
     try:
         entry = decode(item)
-    except CorruptLog:
+    except (CorruptLog, RecursionError):
         return None, Raw(raw=item.decode(errors="replace"), source="not an entry of a log")
     return entry.ts, entry.event
 
