@@ -43,7 +43,7 @@ def delete_note(title: str) -> str:
 
 def _note(title: str) -> Path:
     name = "-".join(re.findall(r"\w+", title.lower())) or "note"
-    return _notes() / f"{name}.md"
+    return _notes() / f"{name[:60]}.md"  # a name that is too long would end the run
 
 
 def _notes() -> Path:

@@ -42,7 +42,8 @@ def analyse(metric: Metric, by: By, split: Split, call_id: CallId) -> str:
 @tool
 def export_report(filename: str, text: str) -> str:
     """Export a report in Markdown, without charts. A person approves it first."""
-    file = Path(os.environ.get("MOBOX_STATE", ".")) / Path(filename).with_suffix(".md").name
+    name = Path(filename).name.removesuffix(".md") or "report"  # no other folder
+    file = Path(os.environ.get("MOBOX_STATE", ".")) / f"{name}.md"
     file.write_text(text, encoding="utf-8")
     emit_file("text/markdown", file.read_bytes(), name=file.name)
     return f"Exported to {file.name}."

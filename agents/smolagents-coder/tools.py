@@ -74,7 +74,7 @@ def list_tables() -> str:
     """List the tables with their columns, and which cities they have."""
     lines = []
     for file in sorted(DATA.glob("*.csv")):
-        rows = list(csv.DictReader(file.open(encoding="utf-8")))
+        rows = list(csv.DictReader(file.read_text("utf-8").splitlines()))
         cities = ", ".join(dict.fromkeys(row["city"] for row in rows))
         lines.append(f"{file.stem} ({', '.join(rows[0])}): {len(rows)} rows, for {cities}")
     return "\n".join(lines)

@@ -166,14 +166,20 @@ def test_two_reports_are_decided_each(stage: AgentStage) -> None:
     ]
 
 
-def test_report_can_be_changed_before_it_is_exported(stage: AgentStage) -> None:
+@pytest.mark.parametrize(
+    ("filename", "name"),
+    [("../other.md", "other.md"), ("sales 2.5", "sales 2.5.md"), ("/", "report.md")],
+)
+def test_report_can_be_changed_before_it_is_exported(
+    stage: AgentStage, filename: str, name: str
+) -> None:
     chat = stage.chat()
     run = chat.send("[[export]] Export it.").run
     (request,) = open_requests(chat.events(run))
-    edited = {"filename": "../other.md", "text": "# Other"}
+    edited = {"filename": filename, "text": "# Other"}
     chat.answer(request["id"], decision="edited", value=edited)
     chat.until("over")
-    assert exported(chat) == {"other.md": "# Other"}, "in the folder of the chat"
+    assert exported(chat) == {name: "# Other"}, "in the folder of the chat"
 
 
 @pytest.mark.parametrize("approved", [True, False])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,8 +29,8 @@ def mobox_view(*options: str | Path, stdin: bytes = b"", cwd: Path) -> Iterator[
         assert process.stdout is not None
         process.stdin.write(stdin)
         process.stdin.close()
-        first = process.stdout.readline().decode().strip()
         try:
+            first = process.stdout.readline().decode().strip()
             yield first.rpartition(": ")[2]
         finally:
             process.terminate()
@@ -74,6 +75,22 @@ def test_standard_input_can_be_viewed(tmp_path: Path) -> None:
             '{"type": "text", "text": "hi"}\n',
             "standard%20input",
         )
+
+
+def test_a_pipe_is_read_once_and_shown_again(tmp_path: Path) -> None:
+    line = b'{"type": "text", "text": "hi"}\n'
+    with mobox_view("/dev/stdin", stdin=line, cwd=tmp_path) as url:
+        for _ in range(2):
+            got = httpx.get(url.replace("view#local", "api/recording"), trust_env=False)
+            assert got.content == line
+
+
+def test_a_file_may_have_any_name(tmp_path: Path) -> None:
+    file = tmp_path / os.fsdecode(b"run-\xff.jsonl")
+    file.write_bytes(b'{"type": "text", "text": "hi"}\n')
+    with mobox_view(file, cwd=tmp_path) as url:
+        got = httpx.get(url.replace("view#local", "api/recording"), trust_env=False)
+        assert (got.status_code, got.headers["x-mobox-file"]) == (200, "run-%EF%BF%BD.jsonl")
 
 
 @pytest.mark.parametrize(

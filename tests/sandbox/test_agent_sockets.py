@@ -8,6 +8,8 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -21,6 +23,7 @@ HOLDER = """
     import os, socket, sys, threading
 
     held = socket.socket()
+    more = [os.dup(0) for _ in range(100)]
     if os.fork():  # the child keeps it
         held.close()
         os.wait()
@@ -86,3 +89,13 @@ def test_a_keeper_that_starts_later_is_found() -> None:
 def test_a_search_without_time_is_not_complete() -> None:
     with holding(KEEPER):
         assert not AgentProcesses().sockets(-1).is_complete
+
+
+def test_one_process_with_many_descriptors_does_not_take_all_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ticks = count()
+    clock = SimpleNamespace(monotonic=lambda: float(next(ticks)))
+    monkeypatch.setattr("mobox.sandbox.agent_sockets.time", clock)
+    with holding(KEEPER):
+        assert not AgentProcesses().sockets(50).is_complete

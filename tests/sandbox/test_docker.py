@@ -51,6 +51,13 @@ def values_of(words: list[str], option: str) -> list[str]:
     return [value for name, value in pairwise(words) if name == option]
 
 
+def test_a_start_that_fails_leaves_no_folder(tmp_path: Path) -> None:
+    job = job_of(tmp_path, readable=(tmp_path,))  # with the states of all chats
+    with pytest.raises(OSError, match="contain the server's data"):
+        docker.start_keeper(job, DOCKER, -1)
+    assert list((tmp_path / "states" / ".tmp").iterdir()) == []
+
+
 # The command line
 
 

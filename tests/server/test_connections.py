@@ -102,6 +102,16 @@ def test_an_incomplete_request_is_closed(server: LiveServer, sent: bytes, reason
     assert refused(server, reason) == before + 1
 
 
+def test_empty_lines_after_a_response_do_not_keep_a_connection_open(server: LiveServer) -> None:
+    before = refused(server, "slow_headers")
+    with connect(server) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        connection.sendall(b"\r\n")
+        assert read(connection).endswith(b"The request did not arrive in time.\n")
+    assert refused(server, "slow_headers") == before + 1
+
+
 def test_bytes_that_trickle_do_not_keep_a_connection_open(server: LiveServer) -> None:
     with connect(server) as connection:
         connection.sendall(POST + b"Content-Length: 100000\r\n\r\n")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from mobox.sandbox.lending import STATE, give_back, lend, make_spare
@@ -287,6 +289,15 @@ async def test_a_deep_folder_is_listed_to_a_depth(tmp_path: Path) -> None:
         chat.write("a/b/c/deep.txt")
         chat.write("a/" * 40 + "deepest.txt")
         assert await chat.paths() == {"a/b/c/deep.txt"}
+        assert not (await chat.list())["complete"]
+
+
+@pytest.mark.parametrize("seconds", [2**62, -(2**62)])
+def test_a_file_may_have_any_time(seconds: int) -> None:
+    about = os.stat_result((stat.S_IFREG, 1, 1, 1, 0, 0, 4, seconds, seconds, seconds))
+    made = made_files.made_file("a.txt", about)
+    assert msgspec.json.decode(msgspec.json.encode(made)) == list(made)
+    assert 0 <= made.modified_at <= 8_640_000_000_000_000  # a time that a page can show
 
 
 async def test_a_lent_folder_is_read_where_it_is(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from server.app_client import answered, app_client
 RECORDINGS = sorted((Path(__file__).parent.parent / "recordings").glob("*/*.jsonl"))
 CLAUDE = Path(__file__).parent.parent / "recordings" / "claude"
 
+CALL = b'{"provider": "a", "method": "POST", "path": "/", "status": 200, "chunks": [{%b}]}'
+
 
 async def view(
     client: httpx.AsyncClient, data: bytes, **params: str
@@ -44,6 +46,17 @@ def test_every_recording_is_recognized(path: Path) -> None:
     assert [line.n for line in lines] == list(range(1, len(lines) + 1))
     times = [entry.ts for entry in entries if entry.ts is not None]
     assert times == sorted(times)
+
+
+@pytest.mark.parametrize("written", ["1e300", "9" * 40, "-5", '"0001-01-01T00:00:00+00:00"'])
+def test_impossible_times_are_left_out(written: str) -> None:
+    line = f'{{"type": "text", "content": "hello", "ts": {written}}}\n'
+    good = '{"type": "text", "content": "hello", "ts": 1700000000}\n'
+    entry = f'{{"seq": 1, "id": 1, "ts": {"9" * 18}, "event": {{"type": "text", "id": "t"}}}}\n'
+    for recording in (line + good, entry):
+        steps = steps_of(open_recording(recording.encode()))
+        times = {each.ts for step in steps for each in step.entries}
+        assert times <= {None, 1_700_000_000_000}
 
 
 async def test_a_recording_has_lines_events_and_frames(tmp_path: Path) -> None:
@@ -82,6 +95,7 @@ async def test_the_framework_can_be_chosen(tmp_path: Path) -> None:
             b'{"provider": "a", "method": "POST", "path": "/", "status": "no"}',
             "line 1 of the cassette",
         ),
+        *((CALL % chunk, "line 1 of the cassette") for chunk in (b'"base64": "abc"', b'"x": "y"')),
     ],
 )
 async def test_what_is_no_recording_is_refused(data: bytes, sentence: str, tmp_path: Path) -> None:
@@ -89,6 +103,25 @@ async def test_what_is_no_recording_is_refused(data: bytes, sentence: str, tmp_p
         refused = await client.post("/api/recordings", content=data)
         assert refused.status_code == 400
         assert sentence in refused.json()["error"]["message"]
+
+
+DEEP = b"[" * 5000 + b"]" * 5000
+TYPE = b'"response_headers": {"content-type": "application/json"}'
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"type": "text", "content": "x", "ts": 5, "a": %b}' % DEEP,
+        b'{"seq": 1, "id": 1, "ts": 1, "event": {"type": "custom", "value": %b}}' % DEEP,
+        CALL.replace(b"{%b}", b'"%b"').replace(b'"chunks"', TYPE + b', "chunks"') % DEEP,
+    ],
+    ids=["output", "log", "cassette"],
+)
+async def test_values_that_are_nested_too_deeply_are_shown(data: bytes, tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (_, client):
+        _, rows = await view(client, data, format="canonical")
+        assert rows[-1]["event"]["type"] == "done"
 
 
 async def test_unknown_lines_are_named(tmp_path: Path) -> None:

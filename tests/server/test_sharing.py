@@ -89,7 +89,7 @@ TURN: list[StreamEvent] = [
     TextEnd(id="t", provider={"vendor": "VENDORSTATE"}),
     File(id="f", media_type="image/png", url="https://example.org/PICTURE.png"),
     Usage(id="u", input=4711, output=1),
-    Result(text="ANSWER", num_turns=1),
+    Result(text="ANSWER", num_turns=1, session_id="SESSION"),
 ]
 DONE = Done(reason="stop")
 SEEN = {"answer": ANSWER, "tools": ANSWER | WORK, "everything": ANSWER | WORK | REST}
@@ -236,6 +236,31 @@ async def test_a_link_to_a_run_shows_its_turn(tmp_path: Path) -> None:
         assert view["activeRun"]["id"] == second.id
         refused = await client.post("/api/chats/c1/links", json={"runId": "no-such-run"})
         assert refused.status_code == 404
+
+
+async def test_a_link_to_a_run_shows_no_title_of_another_message(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (services, client):
+        await answered(services, "c1", "PRIVATE words", "1")
+        second = await answered(services, "c1", "what is the weather", "2")
+        link = await share(client, runId=second.id)
+        for path in ("/api/shared", "/api/shared/state", "/api/shared/messages"):
+            got = await client.get(path, headers=by(link))
+            assert got.status_code == 200
+            assert "PRIVATE" not in got.text, path
+        state = (await client.get("/api/shared/state", headers=by(link))).json()
+        assert state["title"] == "what is the weather"
+
+
+async def test_a_link_to_a_run_shows_its_answer_after_it_was_replaced(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (services, client):
+        old = await answered(services, "c1", "one", "OLDANSWER")
+        link = await share(client, runId=old.id)
+        again = {"id": "c1", "trigger": "regenerate-message", "messageId": old.id}
+        async with client.stream("POST", "/api/chat", json=again) as response:
+            async for _ in response.aiter_bytes():
+                pass
+        view = (await client.get("/api/shared", headers=by(link))).json()
+        assert [each["content"] for each in view["messages"]] == ["OLDANSWER"]
 
 
 async def test_the_link_shows_the_chosen_branch(tmp_path: Path) -> None:

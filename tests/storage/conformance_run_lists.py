@@ -99,6 +99,18 @@ class RunListsConformance(Conformance):
                 break
         assert found == whole
 
+    async def test_impossible_costs_are_listed_page_by_page(self, store: Storage) -> None:
+        for chat, cost in (("none", 0.0), ("negative", -2.0), ("huge", 1e300), ("dear", 5.0)):
+            await ended(store, chat, tokens=7, cost=cost)
+        found: list[str] = []
+        before: str | None = None
+        for _ in range(4):
+            page = await store.list_runs("ann", RunFilter(order="dearest"), before, 1)
+            found += [each.run.chat_id for each in page.runs]
+            before = page.before
+        assert found == ["huge", "dear", "negative", "none"]
+        assert before is None
+
     async def test_a_cursor_is_checked(self, store: Storage) -> None:
         for cursor in ("x", "1", "1.2.3.4", "-1.0.0"):
             with pytest.raises(InvalidCursor):

@@ -54,8 +54,10 @@ def _file(arguments: argparse.Namespace) -> ViewedFile:
         return ViewedFile.of(sys.stdin.buffer.read(), "standard input")
     path = Path(arguments.file)
     try:
-        with path.open("rb"):
-            return ViewedFile.at(path)
+        with path.open("rb") as opened:
+            if path.is_file():
+                return ViewedFile.at(path)
+            return ViewedFile.of(opened.read(), path.name)  # a pipe can be read only once
     except OSError as error:
         arguments.usage_error(f"cannot read {path}: {error.strerror}")
         raise

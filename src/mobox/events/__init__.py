@@ -39,6 +39,8 @@ Scope = tuple[str, ...]
 
 MOST = 2**53
 """The largest integer that every client and database can hold."""
+LATEST = 8_640_000_000_000_000
+"""The last time that every client can show, in milliseconds: that of a `Date` of JavaScript."""
 Count = Annotated[int, Meta(ge=0, le=MOST)]
 """A number of tokens, of turns, of milliseconds."""
 

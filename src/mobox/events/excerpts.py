@@ -19,6 +19,7 @@ from mobox.events import (
     InputRequest,
     LogEntry,
     Paused,
+    Result,
     Source,
     Start,
     StepEnd,
@@ -54,6 +55,7 @@ SHOWN: Final[dict[Shows, frozenset[EventType]]] = {
 
 _FOR_PROGRAMS: Final[dict[type[StreamEvent], Callable[[Any], StreamEvent]]] = {
     Start: lambda event: replace(event, session_id=None),
+    Result: lambda event: replace(event, session_id=None),
     Paused: lambda event: replace(event, resume=None),
     InputRequest: lambda event: replace(event, resume=None),
 }

@@ -95,7 +95,7 @@ def response_of(call: Recorded) -> bytes:
         return data
     try:
         return json.dumps(json.loads(data)).encode()
-    except ValueError:
+    except (ValueError, RecursionError):
         return data
 
 

@@ -15,6 +15,7 @@ Rule 5: where /proc does not show the children of a process there are no agents:
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -74,9 +75,10 @@ class AgentProcesses:
             if not new:
                 break
             for pid in new:
-                if time.monotonic() > until:
+                try:
+                    _add_sockets(pid, inodes, users, until)
+                except _TookTooLong:
                     return _found(inodes, seen, users, is_complete=False)
-                _add_sockets(pid, inodes, users)
                 seen.add(pid)
         return _found(inodes, seen, users)
 
@@ -140,10 +142,14 @@ def _threads(pid: int) -> list[str]:
     return [f"{folder}/{name}" for name in _listed(folder)]
 
 
-def _add_sockets(pid: int, inodes: set[int], users: set[int]) -> None:
+class _TookTooLong(Exception):
+    pass
+
+
+def _add_sockets(pid: int, inodes: set[int], users: set[int], until: float) -> None:
     for thread in _threads(pid):
         try:
-            links = _links(f"{thread}/fd", hidden=True)
+            links = _links(f"{thread}/fd", hidden=True, until=until)
         except PermissionError:
             if not _is_dead(thread):
                 # Another user's agents, of another server, are that server's affair.
@@ -152,12 +158,14 @@ def _add_sockets(pid: int, inodes: set[int], users: set[int]) -> None:
         inodes |= {inode for link in links if (inode := _inode_of(link))}
 
 
-def _links(folder: str, *, hidden: bool = False) -> set[str]:
+def _links(folder: str, *, hidden: bool = False, until: float = math.inf) -> set[str]:
     """What the descriptors refer to; raises `PermissionError` if `hidden`."""
     links = set()
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
+                if time.monotonic() > until:  # one process may have a million descriptors
+                    raise _TookTooLong
                 with suppress(FileNotFoundError, ProcessLookupError):  # closed meanwhile
                     links.add(os.readlink(entry.path))  # noqa: PTH115 - `Path` takes longer
     except PermissionError:

@@ -178,11 +178,6 @@ def _keeping(job: Job, state: Path, tmp: Path, filter_end: int) -> Keeping:
             os.chown(folder, OUTER_USER, OUTER_USER)
         options += [("uid", OUTER_USER), *(("stage", mount.source) for mount in mounts)]
         mounts = [mount._replace(source=place_of(n)) for n, mount in enumerate(mounts)]
-    written = (state.absolute(), *job.writable, tmp)
-    options += [("measure", str(folder)) for folder in written]
-    options += [("remove", str(tmp)), ("init", INIT_SOCKET), *common_options(limits)]
-    if job.network.mode != "host":
-        options.append(("own_network", 1))
     env = _env(job)
     inside = {name: value for name, value in env.items() if OF_THE_LOADER.match(name)}
     command = (
@@ -193,6 +188,12 @@ def _keeping(job: Job, state: Path, tmp: Path, filter_end: int) -> Keeping:
         *job.argv,
     )
     outside = {name: value for name, value in env.items() if name not in inside}
+    written = (state.absolute(), *job.writable, tmp)
+    options += [("measure", str(folder)) for folder in written]
+    options += [("remove", str(tmp)), ("init", INIT_SOCKET)]
+    if job.network.mode != "host":
+        options.append(("own_network", 1))
+    options += common_options(limits)  # last: it makes a cgroup, which would be left
     return Keeping(command=command, options=tuple(options), env=outside, descriptors=(filter_end,))
 
 

@@ -238,9 +238,16 @@ def name_of(job: Job) -> str:
 def start_keeper(job: Job, engine: Engine, server: int) -> subprocess.Popen[bytes]:
     """Start a keeper with pipes; `server` is its end of the socket."""
     make_state(job)
-    is_root = os.geteuid() == 0
-    tmp = make_tmp(job.state.parent, is_root=is_root)
-    limits = with_defaults(job.limits)
+    tmp = make_tmp(job.state.parent, is_root=os.geteuid() == 0)
+    try:
+        return _start_keeper(job, engine, server, tmp)
+    except BaseException:  # there is no keeper that would delete it
+        delete(str(tmp))
+        raise
+
+
+def _start_keeper(job: Job, engine: Engine, server: int, tmp: Path) -> subprocess.Popen[bytes]:
+    is_root, limits = os.geteuid() == 0, with_defaults(job.limits)
     options = [
         *(("engine", word) for word in engine.command),
         *(("remover", word) for word in engine.remover),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from mobox.formatters import protocols
 from mobox.formatters.ai_sdk import profile_for
 from mobox.server.session_index import Format
 from mobox.settings import Settings
@@ -16,3 +17,13 @@ def served_format(settings: Settings, protocol: str, profile: str | None) -> For
     if protocol == AI_SDK:
         profile = profile_for(profile, settings.static_tools)
     return Format(protocol, profile)
+
+
+def served_formats(settings: Settings, listed: str | None) -> dict[str, Format]:
+    """The formats of a list such as `ag-ui,ai-sdk:v6`, by their names there; all by default."""
+    names = dict.fromkeys(listed.split(",") if listed else protocols())
+    parts = {name: name.partition(":") for name in names}
+    return {
+        name: served_format(settings, protocol, profile or None)
+        for name, (protocol, _, profile) in parts.items()
+    }

@@ -7,6 +7,7 @@ Rule 2: requests are checked as those of a local server: `Guard`.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -42,7 +43,8 @@ class ViewedFile:
 
     @classmethod
     def at(cls, path: Path) -> ViewedFile:
-        return cls(path.name, path.read_bytes)
+        name = os.fsencode(path.name).decode(errors="replace")
+        return cls(name, path.read_bytes)
 
     @classmethod
     def of(cls, data: bytes, name: str) -> ViewedFile:

@@ -28,8 +28,12 @@ _OUTCOMES: Final[dict[RunOutcome, str]] = {
 
 _NONE: Final = "run.n * 0"  # a plain 0 would be the place of a column
 _TOKENS: Final = "coalesce(message.input_tokens, 0) + coalesce(message.output_tokens, 0)"
-_MICRODOLLARS: Final = "CAST(coalesce(message.cost_usd, 0) * 1000000 AS BIGINT)"
-_LENGTH: Final = "coalesce(run.ended_at, run.started_at) - run.started_at"
+# An agent may report any cost, and a clock may go back; a cursor takes numbers from 0 to 10^18.
+_MICRODOLLARS: Final = """
+CAST(CASE WHEN message.cost_usd > 1e9 THEN 1e15 WHEN message.cost_usd > 0
+    THEN message.cost_usd * 1e6 ELSE 0 END AS BIGINT)"""
+_LENGTH: Final = """
+CASE WHEN run.ended_at > run.started_at THEN run.ended_at - run.started_at ELSE 0 END"""
 _KEYS: Final[dict[RunOrder, tuple[str, str]]] = {
     "newest": (_NONE, _NONE),
     "slowest": (_LENGTH, _NONE),

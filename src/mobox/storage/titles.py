@@ -20,7 +20,7 @@ _SHORTEST: Final = 12
 _READ: Final = 4000
 """Characters of a message that are looked at."""
 
-_FENCED: Final = re.compile(r"^\s*(```|~~~).*?(?:^\s*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_FENCED: Final = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)")
 _MARKS: Final = re.compile(r"^(?:#{1,6}\s+|>\s?|[-*+]\s+|\d{1,3}[.)]\s+)+")
 _COMMAND: Final = re.compile(r"^[/@][\w-]+(?:\s+|$)")
 _EMPHASIS: Final = re.compile(r"(\*\*|__|`)(?=\S)(.+?)(?<=\S)\1")

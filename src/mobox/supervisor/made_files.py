@@ -21,6 +21,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from mobox.agent_path.shared.frameworks.state_files import INTERNAL
 from mobox.errors import FileNotFound
+from mobox.events import LATEST
 from mobox.storage.media_types import HEAD, UNKNOWN, checked_type
 from mobox.supervisor.turn_files import FOLDER as GIVEN
 
@@ -87,7 +88,7 @@ def list_files(folder: int, *, hidden: bool = False) -> MadeFiles:
     """The files below an opened folder."""
     walk = _Walk(hidden)
     newest = heapq.nlargest(MOST + 1, walk.files(folder), key=lambda file: file.modified_at)
-    is_complete = len(newest) <= MOST and walk.left >= 0
+    is_complete = len(newest) <= MOST and walk.left >= 0 and not walk.has_deeper
     return MadeFiles(newest[:MOST], is_complete=is_complete)
 
 
@@ -95,6 +96,8 @@ class _Walk:
     def __init__(self, hidden: bool) -> None:
         self._hidden = hidden
         self.left = SCANNED
+        self.has_deeper = False
+        """Whether folders were left out."""
 
     def files(self, folder: int, above: tuple[str, ...] = ()) -> Iterator[MadeFile]:
         """The files of a folder and of those in it, which are opened one at a time."""
@@ -108,8 +111,11 @@ class _Walk:
                 if stat.S_ISDIR(about.st_mode):
                     folders.append(name)
                 elif stat.S_ISREG(about.st_mode):
-                    yield _made("/".join(path), about)
-        for name in folders if len(above) < DEEPEST else ():
+                    yield made_file("/".join(path), about)
+        if len(above) == DEEPEST:
+            self.has_deeper = self.has_deeper or bool(folders)
+            return
+        for name in folders:
             with suppress(OSError):
                 inner = os.open(name, _FOLDER, dir_fd=folder)
                 try:
@@ -162,7 +168,7 @@ def open_file(folder: int, path: str) -> OpenFile:
         os.close(number)
         raise FileNotFound(path)
     file = os.fdopen(number, "rb", buffering=0)
-    made = _made(path, about)
+    made = made_file(path, about)
     media_type = checked_type(made.media_type, os.pread(number, HEAD, 0)) or UNKNOWN
     tag = f"{about.st_ino:x}-{about.st_size:x}-{about.st_mtime_ns:x}"
     return OpenFile(file, made._replace(media_type=media_type), tag)
@@ -184,8 +190,10 @@ def _opened(folder: int, names: list[str]) -> int:
         os.close(place)
 
 
-def _made(path: str, about: os.stat_result) -> MadeFile:
-    return MadeFile(path, about.st_size, int(about.st_mtime * 1000), type_of(path))
+def made_file(path: str, about: os.stat_result) -> MadeFile:
+    """A file as it is listed. An agent can give it any time, also one that JSON cannot have."""
+    modified_at = min(max(int(about.st_mtime * 1000), 0), LATEST)
+    return MadeFile(path, about.st_size, modified_at, type_of(path))
 
 
 def type_of(path: str) -> str:

@@ -95,6 +95,8 @@ class LimitedConnection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._is_refused:
             return
+        if self._is_idle:  # now: the parser skips empty lines, and uvicorn's own timeout has ended
+            self._begin(headers=True)
         if self._reads_headers:
             self._received += len(data)
         super().data_received(data)
@@ -109,6 +111,8 @@ class LimitedConnection(HttpToolsProtocol):
             self._begin(headers=True)
 
     def on_headers_complete(self) -> None:
+        if self._is_refused:  # the request after one that was refused
+            return
         if len(self.url) + sum(len(n) + len(v) for n, v in self.headers) > MOST_HEADERS:
             self._refuse(_TOO_LARGE)
             return
@@ -124,6 +128,12 @@ class LimitedConnection(HttpToolsProtocol):
         if not self._is_refused:
             self._reads_body = False
             super().on_message_complete()
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether it waits for the next request."""
+        is_reading = self._reads_headers or self._reads_body
+        return not is_reading and bool(self.cycle) and self.cycle.response_complete
 
     def _begin(self, *, headers: bool) -> None:
         self._reads_headers, self._reads_body = headers, not headers
@@ -146,11 +156,16 @@ class LimitedConnection(HttpToolsProtocol):
         if self._is_refused or self.transport.is_closing():
             return
         self._is_refused = True
-        has_answered = bool(self.cycle) and self.cycle.response_started
-        if not has_answered and (self._received or reason == _TOO_LARGE):
+        if not self._has_answered and (self._received or reason == _TOO_LARGE):
             self._respond(*_RESPONSES[reason])
         self._limits.count(reason)
         self.transport.close()
+
+    @property
+    def _has_answered(self) -> bool:
+        """Whether a response has started that another one would break."""
+        is_earlier = self._reads_headers and bool(self.cycle) and self.cycle.response_complete
+        return bool(self.cycle) and self.cycle.response_started and not is_earlier
 
     def _respond(self, status: bytes, text: bytes) -> None:
         self.transport.write(

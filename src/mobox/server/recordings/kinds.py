@@ -99,9 +99,14 @@ def _read_calls(data: bytes) -> tuple[Recorded, ...]:
 
 def _call(line: bytes, number: int) -> Recorded:
     try:
-        return _decode_call(line)
+        call = _decode_call(line)
+        response_of(call)
     except msgspec.DecodeError as error:
         raise InvalidRequest("", f"line {number} of the cassette: {error}") from None
+    except (KeyError, ValueError, RecursionError):
+        problem = 'expected chunks that are text, or {"base64": "…"}'
+        raise InvalidRequest("", f"line {number} of the cassette: {problem}") from None
+    return call
 
 
 def _values_of_calls(calls: tuple[Recorded, ...]) -> list[JSON]:

@@ -18,7 +18,7 @@ import msgspec
 from mobox.capture.jsonlines import END, JsonLines
 from mobox.capture.pipeline import Recorder
 from mobox.errors import CorruptLog
-from mobox.events import JSON, Events, LogEntry, Raw, StreamEvent, ToolResult, decode
+from mobox.events import JSON, LATEST, Events, LogEntry, Raw, StreamEvent, ToolResult, decode
 from mobox.lifecycle import Lifecycle
 from mobox.models.cassettes import Recorded, response_of
 from mobox.parsers import EmittedParser
@@ -130,7 +130,8 @@ class _Numbering:
         for line, events, ts in parsed:
             first = self._seq + 1
             found = ts if ts is not None or line is None else _time_of(line)
-            self._ts = max(filter(None, (self._ts, found)), default=None)
+            if found is not None and 0 < found <= LATEST:
+                self._ts = max(self._ts or 0, found)
             step.entries.extend(self._entry(event) for event in events)
             if line is not None:
                 numbers = {"n": next(self._lines), "first_seq": first, "last_seq": self._seq}
@@ -148,7 +149,7 @@ def _time_of(line: bytes) -> int | None:
         return None
     try:
         value = msgspec.json.decode(line)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     found = (value.get(key) for key in _TIME_KEYS) if isinstance(value, dict) else ()
     return next(filter(None, map(_milliseconds, found)), None)
@@ -179,7 +180,7 @@ def _stored(item: bytes | Raw) -> tuple[int | None, StreamEvent]:
         return None, item
     try:
         entry = decode(item)
-    except CorruptLog:
+    except (CorruptLog, RecursionError):
         return None, Raw(raw=item.decode(errors="replace"), source="not an entry of a log")
     return entry.ts, entry.event
 

@@ -21,10 +21,10 @@ from starlette.types import ASGIApp
 
 from mobox.delivery import sse
 from mobox.errors import PluginError, UnknownFramework
-from mobox.formatters import get_formatter, protocols
+from mobox.formatters import get_formatter
 from mobox.parsers import check_framework, frameworks
 from mobox.server.eventstream import EventStream, Heartbeats
-from mobox.server.formats import served_format
+from mobox.server.formats import served_formats
 from mobox.server.recordings.kinds import AUTO, LOG, Kind, Recording, open_recording
 from mobox.server.recordings.logs import Step, steps_of
 from mobox.server.recordings.prompts import prompt_of
@@ -99,12 +99,11 @@ def _open(data: bytes, framework: str) -> Recording:
 
 
 def _inspector(request: Request, settings: Settings) -> Inspector:
-    listed = request.query_params.get("format")
-    names = list(dict.fromkeys(listed.split(","))) if listed else protocols()
-    parts = (name.partition(":") for name in names)
-    formats = [served_format(settings, name, profile or None) for name, _, profile in parts]
-    made = [get_formatter(each.protocol, _RUN, each.profile) for each in formats]
-    return Inspector(None, _RUN, dict(zip(names, made, strict=True)))
+    formats = served_formats(settings, request.query_params.get("format"))
+    made = {
+        name: get_formatter(each.protocol, _RUN, each.profile) for name, each in formats.items()
+    }
+    return Inspector(None, _RUN, made)
 
 
 def _documents(recording: Recording, inspector: Inspector) -> Iterator[bytes]:

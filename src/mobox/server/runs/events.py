@@ -21,7 +21,7 @@ from mobox.events.printable import printable
 from mobox.formatters import Formatter, profiles_of, protocols
 from mobox.server.auth.principal import owner_of, sees_details
 from mobox.server.eventstream import EventStream
-from mobox.server.formats import served_format
+from mobox.server.formats import served_format, served_formats
 from mobox.server.runs.inspector import Inspector
 from mobox.server.runs.reader import (
     ProtocolRunFormatter,
@@ -75,18 +75,13 @@ async def stream_events(request: Request, services: Services) -> ASGIApp:
 async def inspect_run(request: Request, services: Services) -> ASGIApp:
     """The raw lines of a run, and its frames in several formats; all formats by default."""
     run = await _run(request, services)
-    listed = _parameter(request, "format")
-    names = list(dict.fromkeys(listed.split(","))) if listed is not None else protocols()
-    parts = (name.partition(":") for name in names)
-    settings = services.settings
-    formats = [served_format(settings, name, profile or None) for name, _, profile in parts]
-
+    formats = served_formats(services.settings, _parameter(request, "format"))
     logs = services.complete if sees_details(request, services.settings) else services
 
     def make(formatters: list[Formatter]) -> RunFormatter:
-        return Inspector(logs.storage, run.id, dict(zip(names, formatters, strict=True)))
+        return Inspector(logs.storage, run.id, dict(zip(formats, formatters, strict=True)))
 
-    makers = run_formatters(run, formats, make, logs.index)
+    makers = run_formatters(run, list(formats.values()), make, logs.index)
     return await _stream(request, services, run, makers, logs.storage)
 
 

@@ -10,6 +10,7 @@ Rule 3: documents that end a response where the run waits are shown at PAUSED, s
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 
@@ -57,7 +58,7 @@ class Inspector:
         self._run_id = run_id
         self._formatters = formatters
         self._waits = False
-        self._lines: list[RawEntry] = []
+        self._lines: deque[RawEntry] = deque()  # thousands may have no entry
         self._line = 0
 
     async def format_all(self, entries: Sequence[LogEntry]) -> list[list[bytes]]:
@@ -113,7 +114,7 @@ class Inspector:
     def _lines_before(self, seq: int) -> Iterator[InspectedLine]:
         """The lines up to this entry that no earlier row has shown."""
         while self._lines and self._lines[0].first_seq <= seq:
-            line = self._lines.pop(0)
+            line = self._lines.popleft()
             yield InspectedLine(
                 n=line.n,
                 first_seq=line.first_seq,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import Any, cast
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -21,18 +21,18 @@ from mobox.events.turn import PromptData, PromptFile, PromptPart, UserMessage
 from mobox.server.brief_storage import BriefStorage
 from mobox.storage import Storage
 from mobox.storage.chats import StoredMessage
-from mobox.storage.log import PAGE, RunId, pages
+from mobox.storage.log import PAGE, Run, RunId, pages
 
 NOT_SHOWN = ""
 """In place of the address of a file: only its name is shown."""
 
 
-def excerpt_storage(storage: Storage, shows: Shows) -> Storage:
+_PAGE: Final = 50
+
+
+class ExcerptStorage(BriefStorage):
     """The store for the readers of a link."""
-    return cast("Storage", _ExcerptStorage(storage, shows))
 
-
-class _ExcerptStorage(BriefStorage):
     def __init__(self, storage: Storage, shows: Shows) -> None:
         super().__init__(storage)
         self._shows = shows
@@ -53,6 +53,39 @@ class _ExcerptStorage(BriefStorage):
             async for entries in batches:
                 if shown := excerpt.of(entries):
                     yield shown
+
+    async def turn(self, owner: str, chat_id: str, run: Run) -> tuple[StoredMessage, ...]:
+        """The message that a run answers, and its own unless it is active.
+
+        Only the answer, if another one has replaced it.
+        """
+        found = () if run.superseded else await self._find_turn(owner, chat_id, run)
+        if not found and run.status == "done":
+            answer = StoredMessage(
+                id=run.id,
+                role="assistant",
+                created_at=run.started_at,
+                body=await self.message_of(run.id),
+                run_id=run.id,
+            )
+            return (answer,)
+        return await self._all(found)
+
+    async def _find_turn(self, owner: str, chat_id: str, run: Run) -> tuple[StoredMessage, ...]:
+        """The same, as it is stored: other messages of the chat need not be folded."""
+        before: str | None = None
+        later: tuple[StoredMessage, ...] = ()
+        while True:
+            page = await self._storage.messages(owner, chat_id, before, _PAGE)
+            found = (*page.messages, *later)
+            place = next((n for n, each in enumerate(found) if each.run_id == run.id), None)
+            if place is None and run.status != "done" and found and found[-1].role == "user":
+                return found[-1:]
+            if place is not None and (place or page.before is None):
+                return found[max(0, place - 1) : place + 1]
+            if page.before is None:
+                return ()
+            before, later = page.before, found[:1]
 
     async def _message(self, stored: StoredMessage) -> StoredMessage:
         if isinstance(stored.body, UserMessage):

@@ -33,12 +33,13 @@ from mobox.server.readers import Readers, Reading
 from mobox.server.runs import events
 from mobox.server.services import CompleteLogs, Services, json_response
 from mobox.server.session_index import SessionIndex
-from mobox.server.sharing.excerpts import excerpt_storage
+from mobox.server.sharing.excerpts import ExcerptStorage
+from mobox.storage import Storage
 from mobox.storage.chats import Chat, MessagePage, StoredMessage
 from mobox.storage.log import Run, active_of
 from mobox.storage.share_links import OpenedLink
+from mobox.storage.titles import title_of
 
-_PAGE: Final = 50
 _UNLISTED: Final = {"x-robots-tag": "noindex, nofollow"}
 
 
@@ -156,7 +157,7 @@ def _check_everything(request: Request) -> None:
 
 def _as_reader(services: Services, opened: OpenedLink) -> Services:
     """The same services, of which a reader sees only the excerpt."""
-    storage = excerpt_storage(services.complete.storage, opened.link.shows)
+    storage = cast("Storage", ExcerptStorage(services.complete.storage, opened.link.shows))
     index = SessionIndex(storage)
     return replace(
         services,
@@ -186,9 +187,17 @@ async def _runs(shared: Services, opened: OpenedLink) -> list[Run]:
 async def _state(shared: Services, opened: OpenedLink) -> SharedState:
     chat = await _chat(shared, opened)
     active = active_of(await _runs(shared, opened))
+    title = chat.title if opened.link.run_id is None else await _title_of_turn(shared, opened)
     return SharedState(
-        title=chat.title, updated_at=chat.updated_at, active_run=chats.active_run_of(active)
+        title=title, updated_at=chat.updated_at, active_run=chats.active_run_of(active)
     )
+
+
+async def _title_of_turn(shared: Services, opened: OpenedLink) -> str:
+    """The chat's own title may be made of a message that is not shared."""
+    bodies = [each.body for each in await _turn(shared, opened)]
+    asked = next((body for body in bodies if isinstance(body, UserMessage)), None)
+    return title_of(asked).text
 
 
 async def _chat(shared: Services, opened: OpenedLink) -> Chat:
@@ -201,28 +210,18 @@ async def _chat(shared: Services, opened: OpenedLink) -> Chat:
 async def _messages(
     shared: Services, opened: OpenedLink, before: str | None, limit: int
 ) -> MessagePage:
-    owner, chat_id, only = opened.owner, opened.chat_id, opened.link.run_id
-    if only is None:
-        return await shared.storage.messages(owner, chat_id, before, limit)
-    return MessagePage(messages=await _turn(shared, opened, only))
+    if opened.link.run_id is not None:
+        return MessagePage(messages=await _turn(shared, opened))
+    return await shared.storage.messages(opened.owner, opened.chat_id, before, limit)
 
 
-async def _turn(shared: Services, opened: OpenedLink, run_id: str) -> tuple[StoredMessage, ...]:
-    """The message that a run answers, and its own unless it is active."""
-    before: str | None = None
-    later: tuple[StoredMessage, ...] = ()
-    active = active_of(await _runs(shared, opened))
-    while True:
-        page = await shared.storage.messages(opened.owner, opened.chat_id, before, _PAGE)
-        found = (*page.messages, *later)
-        place = next((n for n, each in enumerate(found) if each.run_id == run_id), None)
-        if place is None and active is not None and found and found[-1].role == "user":
-            return found[-1:]
-        if place is not None and (place or page.before is None):
-            return found[max(0, place - 1) : place + 1]
-        if page.before is None:
-            return ()
-        before, later = page.before, found[:1]
+async def _turn(shared: Services, opened: OpenedLink) -> tuple[StoredMessage, ...]:
+    """The messages of the only run that the link shows."""
+    storage = cast("ExcerptStorage", shared.storage)
+    found = [
+        await storage.turn(opened.owner, opened.chat_id, run) for run in await _runs(shared, opened)
+    ]
+    return found[0] if found else ()
 
 
 async def _ui(
