@@ -57,6 +57,7 @@ VALUES = {
     "workers": ("2", 2),
     "execute": ("Workers", "workers"),
     "queue": ("2.5", 2.5),
+    "drain": ("2.5", 2.5),
     "health_port": ("8124", 8124),
     "health_host": ("0.0.0.0", "0.0.0.0"),
     "models": ("my.yaml", Path("my.yaml")),
