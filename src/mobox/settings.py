@@ -70,6 +70,8 @@ MEMORY: Final = "memory:"
 """The database of a server that keeps nothing."""
 RUNS_PER_OWNER: Final = 20
 """The default of `max_runs_per_owner` where owners are known."""
+LEAST_CONNECTIONS: Final = 3
+"""One connection writes, one notifies, one reads."""
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 TEST_CLIENT: Final = "testserver"
 """The host name that Starlette's `TestClient` sends; no public site can have it."""
@@ -185,6 +187,12 @@ def _named_headers(text: str) -> tuple[str, ...]:
     return names
 
 
+def _connections(text: str) -> int:
+    if (number := _count(text)) < LEAST_CONNECTIONS:
+        raise ValueError(f"expected a number of at least {LEAST_CONNECTIONS}")
+    return number
+
+
 class Setting(NamedTuple):
     """How a field of `Settings` can be set from outside of the program."""
 
@@ -225,6 +233,14 @@ class Settings(Struct, frozen=True, kw_only=True):
             is_address=True,
         ),
     ] = ""
+    database_connections: Annotated[
+        int,
+        Setting(
+            "connections of one process to PostgreSQL, at least 3: one writes, one notifies"
+            " (none with Redis), the others read and are closed when idle",
+            _connections,
+        ),
+    ] = 6
     redis_url: Annotated[
         str,
         Setting(
@@ -427,7 +443,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     opening_seconds: float = 30.0
     """How long to wait for an unreachable database server when a store is opened."""
     readers: int = 4
-    """How many threads or connections read."""
+    """How many threads read a SQLite file."""
+    idle_seconds: float = 5.0
+    """How long a connection to PostgreSQL is kept that nothing reads with."""
     clock: Callable[[], int] = now_ms
 
     def __post_init__(self) -> None:

@@ -6,7 +6,8 @@ import os
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
-from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
+from contextlib import suppress
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Self, TypeVar
 
 from mobox.events import LogEntry, StreamEvent
 from mobox.events.turn import Request
@@ -24,11 +25,12 @@ from mobox.storage.postgres import keys as api_keys
 from mobox.storage.postgres import permissions as permissions_of_chats
 from mobox.storage.postgres import reads, retention, share_links, turns
 from mobox.storage.postgres.database import (
-    Connect,
+    TROUBLE,
     Connection,
     DatabaseClock,
     Transaction,
     connector,
+    first_connection,
     open_database,
     storable,
 )
@@ -36,6 +38,11 @@ from mobox.storage.postgres.files import PostgresBlobs, PostgresFileIndex
 from mobox.storage.postgres.messages import Messages
 from mobox.storage.postgres.notify import PostgresNotifier
 from mobox.storage.postgres.retention import DeferredDeletes
+from mobox.storage.postgres.server_checks import (
+    check_pooler,
+    plain_connector,
+    warn_of_few_connections,
+)
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.postgres.writer import Writer
 from mobox.storage.read_slots import Effort, Searches
@@ -96,12 +103,39 @@ def _storable(value: object) -> object:
     return storable(value) if isinstance(value, str) else value
 
 
+class _Opened(NamedTuple):
+    """The connections of a store: the writer's, and a pool for the rest of the budget."""
+
+    clock: DatabaseClock
+    sessions: Sessions
+    writers_connection: Connection
+
+
+async def _connect_writer(url: str, settings: Settings, *, listens: bool) -> _Opened:
+    """Connect the writer, before anything else of this process uses a connection."""
+    connect = connector(url, settings.busy_seconds, settings.busy_seconds + _LONGER)
+    clock = DatabaseClock(settings)
+    readers = max(1, settings.database_connections - (2 if listens else 1))
+    sessions = Sessions(connect, clock, readers, settings)
+    connection = await first_connection(sessions.connect_writer, settings.opening_seconds)
+    with suppress(*TROUBLE):  # the writer connects again
+        await warn_of_few_connections(connection, settings.database_connections)
+    return _Opened(clock, sessions, connection)
+
+
+def _notifier(sessions: Sessions) -> Notifier:
+    """Notifications need a connection, which is closed if readers would else have none."""
+    notifier = PostgresNotifier(sessions.connect_after_writer)
+    sessions.when_starved = notifier.give_way
+    return notifier
+
+
 class PostgresStorage(Following):
     """Stores everything in one database; open it with `PostgresStorage.open`."""
 
     def __init__(
         self,
-        connect: Connect,
+        opened: _Opened,
         settings: Settings,
         notifier: Notifier,
         blobs: Blobs | None = None,
@@ -109,10 +143,15 @@ class PostgresStorage(Following):
         super().__init__(settings.poll_seconds, notifier)
         self._settings = settings
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
-        self._clock = DatabaseClock(settings)
-        self._sessions = Sessions(connect, self._clock, settings.readers, settings.busy_seconds)
+        self._clock = opened.clock
+        self._sessions = opened.sessions
         self._writer = Writer(
-            self._sessions, self._clock, settings, self._holder, self._publish_all
+            self._sessions,
+            self._clock,
+            settings,
+            self._holder,
+            self._publish_all,
+            opened.writers_connection,
         )
         self._messages = Messages(self._sessions)
         self._leftovers = DeferredDeletes(self._sessions)
@@ -137,11 +176,15 @@ class PostgresStorage(Following):
         Without `blobs`, the bytes of files are in the database, too.
         """
         settings = settings or Settings()
+        await check_pooler(plain_connector(url, _FIRST_SECONDS), settings.opening_seconds)
         first = connector(url, _FIRST_SECONDS)
         identity = await open_database(first, settings.opening_seconds)
-        connect = connector(url, settings.busy_seconds, settings.busy_seconds + _LONGER)
-        notifier = PostgresNotifier(connect) if way is None else way(identity)
-        store = cls(connect, settings, notifier, blobs)
+        opened = await _connect_writer(url, settings, listens=way is None)
+        if way is None:
+            notifier: Notifier = _notifier(opened.sessions)
+        else:
+            notifier = way(identity)
+        store = cls(opened, settings, notifier, blobs)
         store._leftovers.begin()
         return store
 

@@ -64,6 +64,7 @@ class Writer:
         settings: Settings,
         holder: str,
         on_commit: Callable[[Iterable[object]], None],
+        connection: Connection,
     ) -> None:
         self._sessions = sessions
         self._clock = clock
@@ -74,7 +75,7 @@ class Writer:
         self._there_is_more = asyncio.Event()
         self._is_open = True
         self._renew_at = self._next_renewal()
-        self._connection: Connection | None = None
+        self._connection: Connection | None = connection
         self.is_away = False
         """Whether the database was unreachable at the last try."""
         self._known: dict[RunId, Found] = {}
@@ -169,13 +170,14 @@ class Writer:
     async def _write(self, group: _Group) -> list[Outcome]:
         connection = self._connection
         if connection is None or connection.is_closed():
-            connection = self._connection = await self._sessions.connect()
+            connection = self._connection = await self._sessions.connect_writer()
         if self.is_away or self._is_renewal_due():
             await self._renew_leases(connection)
         terms = Terms(self._clock.lease(self._holder), self._clock.now(), self._settings.raw_bytes)
         outcomes = await group.write(connection, self._known, terms) if group.jobs else []
         if self.is_away:
             self.is_away = False
+            self._sessions.trouble = None
             self._sessions.steadiness.note_trouble()  # it was unreachable until now
             log.info("database can be written again")
         return outcomes
@@ -217,6 +219,7 @@ class Writer:
             self.is_away = True
             why = f"{type(error).__name__}: {error}"
             log.warning("database unavailable, agents wait until it can be written: %s", why)
+        self._sessions.trouble = error
         self._sessions.steadiness.note_trouble()
         self._drop_connection()
 
