@@ -555,13 +555,7 @@ class StorageFull(StorageError):
 
 
 class NoFreeConnection(StorageError):
-    """PostgreSQL has no free connection; the message has its words."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(
-            f"{why}; raise max_connections in PostgreSQL, or run fewer processes, or lower"
-            " --database-connections"
-        )
+    """PostgreSQL has no free connection; the message has its words, and what to do."""
 
 
 class WrongPooler(StorageError):

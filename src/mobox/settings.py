@@ -23,12 +23,16 @@ import msgspec
 from msgspec import Struct
 
 from mobox.errors import InvalidSetting
+from mobox.setting_parsers import ANY as ANY
 from mobox.setting_parsers import FEATURES as FEATURES
 from mobox.setting_parsers import (
     auth as _auth,
 )
 from mobox.setting_parsers import (
     colour as _colour,
+)
+from mobox.setting_parsers import (
+    connections as _connections,
 )
 from mobox.setting_parsers import (
     count as _count,
@@ -43,7 +47,16 @@ from mobox.setting_parsers import (
     folder as _folder,
 )
 from mobox.setting_parsers import (
+    headers as _headers,
+)
+from mobox.setting_parsers import (
     line_of as _line_of,
+)
+from mobox.setting_parsers import (
+    named_headers as _named_headers,
+)
+from mobox.setting_parsers import (
+    names as _names,
 )
 from mobox.setting_parsers import (
     one_of as _one_of,
@@ -70,13 +83,9 @@ MEMORY: Final = "memory:"
 """The database of a server that keeps nothing."""
 RUNS_PER_OWNER: Final = 20
 """The default of `max_runs_per_owner` where owners are known."""
-LEAST_CONNECTIONS: Final = 3
-"""One connection writes, one notifies, one reads."""
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 TEST_CLIENT: Final = "testserver"
 """The host name that Starlette's `TestClient` sends; no public site can have it."""
-ANY: Final = "*"
-"""In a list of hosts or headers: all of them."""
 MODELS: Final = "models"
 """The folder of cassettes and of the usage of models, in the data folder."""
 BUNDLED_AGENTS: Final = Path(__file__).parent / "agents"
@@ -154,10 +163,6 @@ def is_loopback(host: str) -> bool:
 # The text of a setting. Each function raises `ValueError` with what it expects.
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
 def _hosts(text: str) -> tuple[str, ...]:
     return tuple(map(listed_host, _names(text)))
 
@@ -167,30 +172,6 @@ def _origins(text: str) -> tuple[str, ...]:
     for name in names:
         listed_origin(name)
     return names
-
-
-_HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
-
-
-def _headers(text: str) -> tuple[str, ...]:
-    names = tuple(name.lower() for name in _names(text))
-    for name in names:
-        if not _HEADER.fullmatch(name):
-            raise ValueError(f"{name!r} is not the name of a header; expected one such as x-tenant")
-    return names
-
-
-def _named_headers(text: str) -> tuple[str, ...]:
-    names = _headers(text)
-    if ANY in names:
-        raise ValueError("expected the names of headers; * is not possible here")
-    return names
-
-
-def _connections(text: str) -> int:
-    if (number := _count(text)) < LEAST_CONNECTIONS:
-        raise ValueError(f"expected a number of at least {LEAST_CONNECTIONS}")
-    return number
 
 
 class Setting(NamedTuple):

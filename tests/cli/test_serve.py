@@ -27,6 +27,7 @@ VALUES = {
     "auth": ("keys", "keys"),
     "data": ("/srv/mobox", Path("/srv/mobox")),
     "database_url": ("memory:", "memory:"),
+    "database_connections": ("12", 12),
     "redis_url": ("redis://cache:6379/1", "redis://cache:6379/1"),
     "redis_prefix": ("team", "team"),
     "agents": ("/srv/agents", Path("/srv/agents")),

@@ -76,6 +76,11 @@ class Fillers:
         while len(self._made) == before:
             await self.fill()
 
+    async def end_all(self) -> None:
+        """End all connections of stores; they connect again."""
+        end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        await self._made[0].execute(f"{end} WHERE application_name LIKE 'mobox%'")
+
     async def close(self) -> None:
         for each in self._made:
             await each.close()

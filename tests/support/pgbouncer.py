@@ -21,7 +21,9 @@ from support.postgres_server import ACCOUNT, USER
 
 
 @contextmanager
-def running_pgbouncer(server: str, mode: str, **options: object) -> Iterator[str]:
+def running_pgbouncer(
+    server: str, mode: str, port: int | None = None, **options: object
+) -> Iterator[str]:
     """The URL of the database at `server` through a PgBouncer in this mode."""
     program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
     if program is None:
@@ -31,7 +33,8 @@ def running_pgbouncer(server: str, mode: str, **options: object) -> Iterator[str
     database = parts.path.strip("/")
     folder = Path(tempfile.mkdtemp(prefix="mobox-pool-"))
     folder.chmod(0o755)
-    with reserved_port() as port:
+    with reserved_port() as free:
+        port = port or free
         lines = {
             "listen_addr": "127.0.0.1",
             "listen_port": port,

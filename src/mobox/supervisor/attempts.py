@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -43,6 +43,8 @@ class Attempts:
 
     def __init__(self, reaper: Reaper) -> None:
         self._reaper = reaper
+        self.on_end: Callable[[str], None] = lambda end: None
+        """Called when an attempt is over, with `Attempt.end`."""
         self._registered: dict[Attempt, Registration] = {}  # the oldest first
 
     def __len__(self) -> int:
@@ -128,6 +130,7 @@ class Attempts:
             if before:
                 await asyncio.wait(before)
             termination = await attempt.execute()
+            self.on_end(attempt.end if termination is None else termination.reason)
             if termination is not None:
                 await self._reaper.end(attempt.run, termination)
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import time
@@ -9,6 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping,
 from contextlib import suppress
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Self, TypeVar
 
+from mobox.errors import StorageUnavailable
 from mobox.events import LogEntry, StreamEvent
 from mobox.events.turn import Request
 from mobox.settings import Settings
@@ -16,6 +18,7 @@ from mobox.storage.chats import BegunTurn, ChatPage, History, IdleChat, MessageP
 from mobox.storage.encoding import Appended, NextAttempt, prepare
 from mobox.storage.files import Blobs, FileStore
 from mobox.storage.following import Following
+from mobox.storage.health import Load
 from mobox.storage.log import RawLine, Run, RunId
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
 from mobox.storage.permissions import Permission
@@ -29,9 +32,11 @@ from mobox.storage.postgres.database import (
     Connection,
     DatabaseClock,
     Transaction,
+    check_database_version,
     connector,
     first_connection,
     open_database,
+    reason_of,
     storable,
 )
 from mobox.storage.postgres.files import PostgresBlobs, PostgresFileIndex
@@ -275,6 +280,28 @@ class PostgresStorage(Following):
     take_over = _change(turns.take_over)
     _stopping_runs = _query(reads.stopping_runs)
     still_there = _query(reads.runs_still_there)
+
+    # Health
+
+    @property
+    def can_write(self) -> bool:
+        return not self._writer.is_away
+
+    async def check(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._writer.check()
+                await self.check_version()
+        except TimeoutError as error:
+            trouble = self._sessions.trouble
+            raise StorageUnavailable if trouble is None else reason_of(trouble) from error
+
+    async def load(self) -> Load:
+        queue_ms = round(self._settings.queue * 1000)
+        return await self._load(self._holder, self._clock.now(), queue_ms)
+
+    check_version = _query(check_database_version)
+    _load = _query(reads.load)
 
     # Turns and runs
 

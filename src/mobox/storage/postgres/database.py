@@ -10,6 +10,7 @@ import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
@@ -94,9 +95,12 @@ _AWAY: Final = (
 )
 _CONFLICT: Final = (asyncpg.TransactionRollbackError, asyncpg.UniqueViolationError)
 """Another transaction was in the way: an immediate retry may succeed."""
+_FEWER: Final = (
+    "raise max_connections in PostgreSQL, or run fewer processes, or lower --database-connections"
+)
 _REASONS: Final[Sequence[tuple[Any, Callable[[str], StorageError]]]] = (
     (asyncpg.DiskFullError, StorageFull),
-    (asyncpg.TooManyConnectionsError, NoFreeConnection),
+    (asyncpg.TooManyConnectionsError, lambda why: NoFreeConnection(f"{why}; {_FEWER}")),
 )
 _POOLER_SIGNS: Final = (
     "statement pooling mode",
@@ -290,6 +294,18 @@ async def _version(connection: Connection, newest: int) -> int:
         return 0
     find = "SELECT coalesce(max(version), 0) FROM mobox.migration"
     return check_version(await connection.fetchval(find), newest)
+
+
+async def check_database_version(connection: Connection) -> None:
+    """Raise `DatabaseTooNew` if a later version has migrated the database."""
+    find = "SELECT max(version) FROM mobox.migration"
+    check_version(await connection.fetchval(find), newest_version())
+
+
+@cache
+def newest_version() -> int:
+    """The version of the database to which this mobox migrates it."""
+    return migrations()[-1].version
 
 
 async def _apply(connection: Connection, migration: Migration) -> None:

@@ -29,6 +29,7 @@ from mobox.storage.postgres.database import (
     DatabaseClock,
     Retries,
     is_away,
+    reason_of,
 )
 from mobox.storage.postgres.server_checks import WRITER
 from mobox.storage.read_slots import Effort, ReadSlots
@@ -75,7 +76,9 @@ class Sessions:
     ) -> None:
         self.steadiness = Steadiness(clock.seconds)
         self.trouble: Exception | None = None
-        """Why the writer has no connection, if it has none."""
+        """Why a query or the writer got no connection or no answer, if the last one did not."""
+        self.was_full = False
+        """Whether a write has failed for a full disk; a check that writes much finds it free."""
         self.when_starved: Callable[[], None] = lambda: None
         """Called when the server has no free connection: close what others can do without."""
         self._connect = connect
@@ -116,6 +119,11 @@ class Sessions:
             connection.terminate()
             raise
         return connection
+
+    def note_error(self, error: Exception) -> None:
+        """The database cannot be used at present, for this reason."""
+        self.trouble = error
+        self.was_full = self.was_full or isinstance(error, asyncpg.DiskFullError)
 
     async def query(self, work: Work[T], effort: Effort = "little") -> T:
         """The result of one statement, or of several that need no common snapshot."""
@@ -181,13 +189,14 @@ class Sessions:
                 return await self._try(work, effort)
             except Exception as error:
                 if is_away(error):
+                    self.note_error(error)
                     self.steadiness.note_trouble()
                     if is_sent():
                         raise _InDoubt from error
                 elif not isinstance(error, asyncpg.PostgresError):
                     raise
                 if not retries.allow(error):
-                    raise StorageError(f"the database returned an error: {error}") from error
+                    raise reason_of(error, f"the database returned an error: {error}") from error
             await retries.wait()
 
     async def _try(self, work: Work[T], effort: Effort) -> T:
@@ -202,6 +211,7 @@ class Sessions:
                 connection.terminate()
                 raise
             self._give_back(connection)
+            self.trouble = None
             return result
 
     # The pool

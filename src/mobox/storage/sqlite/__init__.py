@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from mobox.errors import StorageError, WriteRefused
+from mobox.errors import StorageError, StorageUnavailable, WriteRefused
 from mobox.events import LogEntry, StreamEvent
 from mobox.events.turn import Request
 from mobox.settings import Settings
@@ -30,6 +30,7 @@ from mobox.storage.chats import (
 from mobox.storage.encoding import Appended, prepare
 from mobox.storage.files import Blobs, FileStore
 from mobox.storage.following import Following, Page
+from mobox.storage.health import Load
 from mobox.storage.log import RawLine, Run, RunId
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
 from mobox.storage.permissions import Permission
@@ -46,6 +47,7 @@ from mobox.storage.sqlite.database import (
     Connection,
     Readers,
     Transaction,
+    check_database_version,
     identity,
     open_database,
 )
@@ -246,6 +248,26 @@ class SqliteStorage(Following):
     take_over = _change(turns.take_over)
     _expire_process = _change(turns.expire_process)
     still_there = _snapshot(reads.runs_still_there)
+
+    # Health
+
+    @property
+    def can_write(self) -> bool:
+        return self._writer.can_write
+
+    async def check(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._writer.check()
+                await self.check_version()
+        except TimeoutError as error:
+            raise StorageUnavailable from error
+
+    async def load(self) -> Load:
+        now, queue_ms = self._settings.clock(), round(self._settings.queue * 1000)
+        return await self._readers.query(reads.load, self._holder, now, queue_ms)
+
+    check_version = _query(check_database_version)
 
     # Turns and runs
 
