@@ -62,6 +62,7 @@ from mobox.storage import Settings, Storage
 from mobox.storage.chats import Chats, NamedRequest
 from mobox.storage.keys import Keys
 from mobox.storage.log import PAGE, ClientRequest, Log, RawLine, ReaderState, Run, RunId
+from mobox.storage.owner_limits import OwnerLimits
 from mobox.storage.share_links import ShareLink
 
 SETTINGS = Settings(poll_seconds=3600, lease=3600)  # no poll helps a wake-up that was lost
@@ -206,6 +207,7 @@ class LogConformance(Conformance):
 
     def test_every_method_is_listed(self) -> None:
         listed = [*BY_OWNER, *LISTS_OF_AN_OWNER, *BY_RUN_ID, *OF_THE_STORE, *methods(Keys)]
+        listed += methods(OwnerLimits)
         assert sorted(listed) == sorted(methods(Storage))
         assert methods(Chats) == BY_OWNER.keys() | LISTS_OF_AN_OWNER
 

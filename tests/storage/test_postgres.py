@@ -16,6 +16,7 @@ from storage.conformance_keys import KeysConformance
 from storage.conformance_leases import LeasesConformance
 from storage.conformance_links import LinksConformance
 from storage.conformance_lists import ListsConformance
+from storage.conformance_owner_limits import OwnerLimitsConformance
 from storage.conformance_permissions import PermissionsConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
@@ -74,6 +75,10 @@ class TestPostgresLinks(OnPostgres, LinksConformance):
 
 
 class TestPostgresRunLists(OnPostgres, RunListsConformance):
+    pass
+
+
+class TestPostgresOwnerLimits(OnPostgres, OwnerLimitsConformance):
     pass
 
 

@@ -13,6 +13,7 @@ from storage.conformance_keys import KeysConformance
 from storage.conformance_leases import LeasesConformance
 from storage.conformance_links import LinksConformance
 from storage.conformance_lists import ListsConformance
+from storage.conformance_owner_limits import OwnerLimitsConformance
 from storage.conformance_permissions import PermissionsConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
@@ -55,6 +56,10 @@ class TestSqliteLinks(OnSqlite, LinksConformance):
 
 
 class TestSqliteRunLists(OnSqlite, RunListsConformance):
+    pass
+
+
+class TestSqliteOwnerLimits(OnSqlite, OwnerLimitsConformance):
     pass
 
 

@@ -273,8 +273,8 @@ def _authenticator(services: Services, principal: Hook | None, knows_owners: boo
         return Authenticator(lambda _: local, connections, RateLimit(None), is_open=True)
     return Authenticator(
         principal or KeyAuthentication(storage),
-        ConnectionRegistry(storage, settings.max_streams),
-        RateLimit(settings.max_runs_per_minute),
+        ConnectionRegistry(storage, settings.max_streams, store=storage),
+        RateLimit(settings.max_runs_per_minute, store=storage),
     )
 
 

@@ -31,6 +31,7 @@ from mobox.storage.files import FileStore
 from mobox.storage.health import Load
 from mobox.storage.keys import Keys
 from mobox.storage.log import ClientRequest, Log, Run, RunId
+from mobox.storage.owner_limits import OwnerLimits
 from mobox.storage.permissions import Permission
 from mobox.storage.run_lists import RunFilter, RunPage
 from mobox.storage.share_links import ShareLink
@@ -278,7 +279,7 @@ class Retention(Protocol):
         """
 
 
-class Storage(Log, Chats, Keys, Retention, Protocol):
+class Storage(Log, Chats, Keys, OwnerLimits, Retention, Protocol):
     """A store: it owns its data, and there is one per process."""
 
     @property

@@ -21,12 +21,13 @@ from mobox.storage.following import Following
 from mobox.storage.health import Load
 from mobox.storage.log import RawLine, Run, RunId
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
+from mobox.storage.owner_limits import STREAM_SECONDS
 from mobox.storage.permissions import Permission
 from mobox.storage.postgres import branches as branches_of_chats
 from mobox.storage.postgres import feedback as feedback_on_answers
 from mobox.storage.postgres import keys as api_keys
+from mobox.storage.postgres import owner_limits, reads, retention, share_links, turns
 from mobox.storage.postgres import permissions as permissions_of_chats
-from mobox.storage.postgres import reads, retention, share_links, turns
 from mobox.storage.postgres.database import (
     TROUBLE,
     Connection,
@@ -302,6 +303,27 @@ class PostgresStorage(Following):
 
     check_version = _query(check_database_version)
     _load = _query(reads.load)
+
+    # Limits of owners
+
+    async def take_start(self, owner: str, per_minute: int) -> float:
+        return await self._take_start(owner, per_minute, self._clock.now())
+
+    async def count_streams(self, owner: str, here: int) -> int:
+        return await self._count_streams(owner, here, *self._counted_until())
+
+    async def renew_streams(self, counts: Mapping[str, int]) -> None:
+        stored = {storable(owner): count for owner, count in counts.items()}
+        await self._renew_streams(stored, *self._counted_until())
+
+    def _counted_until(self) -> tuple[str, int, int]:
+        now = self._clock.now()
+        return self._holder, now, now + round(STREAM_SECONDS * 1000)
+
+    _take_start = _query(owner_limits.take_start)
+    give_back_start = _query(owner_limits.give_back_start)
+    _count_streams = _query(owner_limits.count_streams)
+    _renew_streams = _query(owner_limits.renew_streams)
 
     # Turns and runs
 

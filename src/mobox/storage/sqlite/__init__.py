@@ -39,8 +39,8 @@ from mobox.storage.run_lists import RunFilter, RunPage
 from mobox.storage.sqlite import branches as branches_of_chats
 from mobox.storage.sqlite import feedback as feedback_on_answers
 from mobox.storage.sqlite import keys as api_keys
+from mobox.storage.sqlite import owner_limits, reads, retention, share_links, turns
 from mobox.storage.sqlite import permissions as permissions_of_chats
-from mobox.storage.sqlite import reads, retention, share_links, turns
 from mobox.storage.sqlite.appends import start_next_attempt
 from mobox.storage.sqlite.database import (
     Checkpoints,
@@ -268,6 +268,13 @@ class SqliteStorage(Following):
         return await self._readers.query(reads.load, self._holder, now, queue_ms)
 
     check_version = _query(check_database_version)
+
+    # Limits of owners
+
+    take_start = _change(owner_limits.take_start)
+    give_back_start = _change(owner_limits.give_back_start)
+    count_streams = _change(owner_limits.count_streams)
+    renew_streams = _change(owner_limits.renew_streams)
 
     # Turns and runs
 
