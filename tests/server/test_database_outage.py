@@ -96,7 +96,7 @@ async def test_readiness_check_does_not_hide_that_the_machine_slept(
         supervisor=supervisor,
         metrics=Registry(),
         models=NoModels(),
-        readiness=Readiness(store),
+        readiness=Readiness(store, tmp_path),
     )
     assert (await ready(Request({"type": "http"}), process)).status_code == 200
     clock.now += 3_600_000

@@ -58,8 +58,9 @@ async def two_servers(folder: Path, url: str, **more: Any) -> AsyncIterator[Pair
             services = await stack.enter_async_context(open_services(settings))
             clients.append(await stack.enter_async_context(client_of(create_app(services))))
             every.append(services)
-        keys = [bearer((await give_key(every[0].storage, name))[1]) for name in ("ann", "bob")]
-        yield Pair(every[0], *clients, *keys)
+        one, two = clients
+        ann, bob = [bearer((await give_key(every[0].storage, name))[1]) for name in ("ann", "bob")]
+        yield Pair(every[0], one, two, ann, bob)
 
 
 async def test_starts_per_minute_count_at_both(tmp_path: Path, url: str) -> None:

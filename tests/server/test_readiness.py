@@ -54,6 +54,17 @@ async def test_full_disk_under_a_file(tmp_path: Path) -> None:
         await until_it_says(client, OK)
 
 
+async def test_full_disk_under_the_data_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with app_client(tmp_path) as (_, client):
+        assert await readiness(client) == OK
+        with monkeypatch.context() as changed:
+            changed.setattr("mobox.server.readiness.LEAST_FREE", 1 << 62)  # no disk has so much
+            await until_it_says(client, (503, "disk_full"))
+        await until_it_says(client, OK)
+
+
 async def _limit(store: SqliteStorage, pages: int) -> None:
     limit = f"PRAGMA max_page_count = {pages}"
     await store._writer.submit(lambda t: t.connection.execute(limit).fetchall())

@@ -82,7 +82,7 @@ async def open_process(
                 egress=egress,
             ) as supervisor,
         ):
-            readiness = Readiness(storage)
+            readiness = Readiness(storage, settings.data)
             _add_gauges(metrics, storage, supervisor)
             _add_load(metrics, readiness)
             yield Process(

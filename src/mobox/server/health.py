@@ -26,7 +26,7 @@ class Health(Struct, omit_defaults=True):
 
 
 REASONS: Final[tuple[tuple[type[StorageError], str, str], ...]] = (
-    (StorageFull, "disk_full", "the disk of the database is full"),
+    (StorageFull, "disk_full", "the disk of the database, or of the data folder, is full"),
     (NoFreeConnection, "no_connections", "PostgreSQL has no free connection for this process"),
     (
         WrongPooler,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from pathlib import Path
+from shutil import disk_usage
 from typing import Final, Generic, TypeVar
 
-from mobox.errors import StorageError
+from mobox.errors import StorageError, StorageFull
 from mobox.storage import Storage
 from mobox.storage.health import Load
 
@@ -17,6 +19,8 @@ FRESH_SECONDS: Final = 1.0
 """How long an answer of the database is used for other requests."""
 CHECK_SECONDS: Final = 2.0
 """How long the database may take for an answer."""
+LEAST_FREE: Final = 1 << 20
+"""Bytes in the data folder below which its disk counts as full."""
 
 T = TypeVar("T")
 
@@ -44,8 +48,9 @@ class _Cached(Generic[T]):
 class Readiness:
     """What the routes for operators know of a store."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, data: Path) -> None:
         self._storage = storage
+        self._data = data
         self._problem: _Cached[StorageError | None] = _Cached(self._check)
         self._load: _Cached[Load | None] = _Cached(self._read_load)
         self._is_ready = True
@@ -64,10 +69,16 @@ class Readiness:
         problem = None
         try:
             await self._storage.check(CHECK_SECONDS)
+            await asyncio.to_thread(self._check_folder)
         except StorageError as error:
             problem = error
         self._log(problem)
         return problem
+
+    def _check_folder(self) -> None:
+        """Messages and agents need room in the data folder, too, wherever the database is."""
+        if disk_usage(self._data).free < LEAST_FREE:
+            raise StorageFull(f"less than {LEAST_FREE >> 10} KiB are free in {self._data}")
 
     def _log(self, problem: StorageError | None) -> None:
         if problem is not None and self._is_ready:
