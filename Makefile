@@ -115,9 +115,9 @@ screenshots: $(VENV)/.dev  ## take the screenshots in README.md and docs; needs 
 # Installs system packages only in CI, as root; on other machines the tests report missing ones.
 packages:
 	@if [ "$$CI" = true ] && [ "$$(id -u)" = 0 ] && \
-		! (command -v chromium && command -v nginx && command -v caddy && command -v bwrap && command -v podman) >/dev/null; then \
+		! (command -v chromium && command -v nginx && command -v caddy && command -v pgbouncer && command -v bwrap && command -v podman) >/dev/null; then \
 		apt-get update -qq; \
-		for package in chromium fonts-liberation fonts-noto-color-emoji nginx-light caddy openssl bubblewrap podman runc catatonit; do \
+		for package in chromium fonts-liberation fonts-noto-color-emoji nginx-light caddy pgbouncer openssl bubblewrap podman runc catatonit; do \
 			apt-get install -y -qq --no-install-recommends $$package || \
 				echo "not installed: $$package; the tests that need it are skipped" >&2; \
 		done; fi

@@ -20,6 +20,7 @@ from mobox.errors import (
     LinkNotFound,
     MoboxError,
     ModelCallNotFound,
+    NoFreeConnection,
     NotFoundError,
     NotPermitted,
     NotWaiting,
@@ -29,6 +30,7 @@ from mobox.errors import (
     RunActive,
     RunNotFound,
     StorageError,
+    StorageFull,
     StorageUnavailable,
     TooManyRuns,
     TooManySessions,
@@ -36,6 +38,7 @@ from mobox.errors import (
     Unauthenticated,
     UnrecognizedLine,
     WriteRefused,
+    WrongPooler,
 )
 
 FAMILIES: dict[type[MoboxError], list[type[MoboxError]]] = {
@@ -60,7 +63,14 @@ FAMILIES: dict[type[MoboxError], list[type[MoboxError]]] = {
         TooManySessions,
         TooManyStreams,
     ],
-    StorageError: [DatabaseTooNew, StorageUnavailable, WriteRefused],
+    StorageError: [
+        DatabaseTooNew,
+        NoFreeConnection,
+        StorageFull,
+        StorageUnavailable,
+        WriteRefused,
+        WrongPooler,
+    ],
 }
 OLD_NAMES: dict[str, type[MoboxError]] = {
     "BadCursor": InvalidCursor,

@@ -66,6 +66,9 @@
   * StorageError          the database cannot be used
     * StorageUnavailable  the database did not answer in time
     * WriteRefused        the database rejected this write
+    * StorageFull         the disk of the database is full
+    * NoFreeConnection    PostgreSQL has no connection left for this process
+    * WrongPooler         a pooler gives each transaction another connection to PostgreSQL
     * DatabaseTooNew      the database was written by a newer version of mobox
 
 An agent that breaks its own format raises nothing: lines that no parser recognizes become RAW.
@@ -545,6 +548,24 @@ class StorageUnavailable(StorageError):
 
 class WriteRefused(StorageError):
     """The database rejected this write; other writes may succeed."""
+
+
+class StorageFull(StorageError):
+    """The disk of the database is full; the message has the database's words."""
+
+
+class NoFreeConnection(StorageError):
+    """PostgreSQL has no free connection; the message has its words, and what to do."""
+
+
+class WrongPooler(StorageError):
+    """A pooler in transaction or statement mode is between this process and PostgreSQL."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a pooler in transaction or statement mode is between mobox and PostgreSQL: set"
+            " pool_mode = session for this database in PgBouncer, or connect to PostgreSQL directly"
+        )
 
 
 class DatabaseTooNew(StorageError):

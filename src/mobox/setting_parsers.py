@@ -9,6 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+ANY: Final = "*"
+"""In a list of hosts or headers: all of them."""
+LEAST_CONNECTIONS: Final = 3
+"""One connection to PostgreSQL writes, one notifies, one reads."""
+
+_HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
+
 
 def flag(text: str) -> bool:
     if text.lower() not in _FLAGS:
@@ -115,3 +122,28 @@ def starters(text: str) -> tuple[str, ...]:
     if len(starters) > 8:
         raise ValueError("expected at most 8 messages")
     return starters
+
+
+def names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def headers(text: str) -> tuple[str, ...]:
+    found = tuple(name.lower() for name in names(text))
+    for name in found:
+        if not _HEADER.fullmatch(name):
+            raise ValueError(f"{name!r} is not the name of a header; expected one such as x-tenant")
+    return found
+
+
+def named_headers(text: str) -> tuple[str, ...]:
+    found = headers(text)
+    if ANY in found:
+        raise ValueError("expected the names of headers; * is not possible here")
+    return found
+
+
+def connections(text: str) -> int:
+    if (number := count(text)) < LEAST_CONNECTIONS:
+        raise ValueError(f"expected a whole number from {LEAST_CONNECTIONS} upwards")
+    return number

@@ -23,12 +23,16 @@ import msgspec
 from msgspec import Struct
 
 from mobox.errors import InvalidSetting
+from mobox.setting_parsers import ANY as ANY
 from mobox.setting_parsers import FEATURES as FEATURES
 from mobox.setting_parsers import (
     auth as _auth,
 )
 from mobox.setting_parsers import (
     colour as _colour,
+)
+from mobox.setting_parsers import (
+    connections as _connections,
 )
 from mobox.setting_parsers import (
     count as _count,
@@ -43,7 +47,16 @@ from mobox.setting_parsers import (
     folder as _folder,
 )
 from mobox.setting_parsers import (
+    headers as _headers,
+)
+from mobox.setting_parsers import (
     line_of as _line_of,
+)
+from mobox.setting_parsers import (
+    named_headers as _named_headers,
+)
+from mobox.setting_parsers import (
+    names as _names,
 )
 from mobox.setting_parsers import (
     one_of as _one_of,
@@ -76,8 +89,6 @@ RUNS_PER_OWNER: Final = 20
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 TEST_CLIENT: Final = "testserver"
 """The host name that Starlette's `TestClient` sends; no public site can have it."""
-ANY: Final = "*"
-"""In a list of hosts or headers: all of them."""
 MODELS: Final = "models"
 """The folder of cassettes and of the usage of models, in the data folder."""
 BUNDLED_AGENTS: Final = Path(__file__).parent / "agents"
@@ -155,10 +166,6 @@ def is_loopback(host: str) -> bool:
 # The text of a setting. Each function raises `ValueError` with what it expects.
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
 def _hosts(text: str) -> tuple[str, ...]:
     return tuple(map(listed_host, _names(text)))
 
@@ -167,24 +174,6 @@ def _origins(text: str) -> tuple[str, ...]:
     names = _names(text)
     for name in names:
         listed_origin(name)
-    return names
-
-
-_HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
-
-
-def _headers(text: str) -> tuple[str, ...]:
-    names = tuple(name.lower() for name in _names(text))
-    for name in names:
-        if not _HEADER.fullmatch(name):
-            raise ValueError(f"{name!r} is not the name of a header; expected one such as x-tenant")
-    return names
-
-
-def _named_headers(text: str) -> tuple[str, ...]:
-    names = _headers(text)
-    if ANY in names:
-        raise ValueError("expected the names of headers; * is not possible here")
     return names
 
 
@@ -228,6 +217,14 @@ class Settings(Struct, frozen=True, kw_only=True):
             is_address=True,
         ),
     ] = ""
+    database_connections: Annotated[
+        int,
+        Setting(
+            "connections of one process to PostgreSQL, at least 3: one writes, one notifies"
+            " (none with Redis), the others read and are closed when idle",
+            _connections,
+        ),
+    ] = 6
     redis_url: Annotated[
         str,
         Setting(
@@ -435,7 +432,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     opening_seconds: float = 30.0
     """How long to wait for an unreachable database server when a store is opened."""
     readers: int = 4
-    """How many threads or connections read."""
+    """How many threads read a SQLite file."""
+    idle_seconds: float = 5.0
+    """How long a connection to PostgreSQL is kept that nothing reads with."""
     clock: Callable[[], int] = now_ms
 
     def __post_init__(self) -> None:

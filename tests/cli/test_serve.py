@@ -27,6 +27,7 @@ VALUES = {
     "auth": ("keys", "keys"),
     "data": ("/srv/mobox", Path("/srv/mobox")),
     "database_url": ("memory:", "memory:"),
+    "database_connections": ("12", 12),
     "redis_url": ("redis://cache:6379/1", "redis://cache:6379/1"),
     "redis_prefix": ("team", "team"),
     "agents": ("/srv/agents", Path("/srv/agents")),
@@ -126,6 +127,7 @@ def test_every_setting_is_tried_here() -> None:
     of_a_supervisor = {"grace", "look", "notice", "quiet", "sweep", "sweep_files", "unfinished"}
     of_a_store = {"busy_seconds", "opening_seconds", "poll_seconds", "raw_bytes", "readers"}
     of_processes = {"exit_grace", "exit_seconds", "spare_seconds"}
+    of_a_store |= {"idle_seconds"}
     of_a_program = {"beside", "claims", "clock", "installs", "synchronous"}
     only_in_programs = of_a_supervisor | of_processes | of_a_store | of_a_program
     assert VALUES.keys() | only_in_programs == set(Settings.__struct_fields__)
@@ -223,6 +225,7 @@ def test_redis_password_is_not_shown_in_errors() -> None:
         ("max_body", "8M", "expected a whole number from 1 upwards"),
         ("static_tools", "some", "expected one of page, all, none"),
         ("max_spares", "-1", "expected a whole number from 0 upwards"),
+        ("database_connections", "2", "expected a whole number from 3 upwards"),
         ("hold", "0", "expected seconds, more than 0"),
         ("hold", "inf", "expected seconds, more than 0"),
         ("lease", "nan", "expected seconds, more than 0"),

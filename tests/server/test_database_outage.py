@@ -15,6 +15,7 @@ from mobox.capture.catalog import Catalog
 from mobox.capture.model_access import NoModels
 from mobox.server.health import ready
 from mobox.server.metrics import Registry
+from mobox.server.readiness import Readiness
 from mobox.server.services import Process
 from mobox.settings import Settings
 from mobox.storage.postgres import PostgresStorage
@@ -95,6 +96,7 @@ async def test_readiness_check_does_not_hide_that_the_machine_slept(
         supervisor=supervisor,
         metrics=Registry(),
         models=NoModels(),
+        readiness=Readiness(store, tmp_path),
     )
     assert (await ready(Request({"type": "http"}), process)).status_code == 200
     clock.now += 3_600_000

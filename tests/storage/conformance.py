@@ -62,6 +62,7 @@ from mobox.storage import Settings, Storage
 from mobox.storage.chats import Chats, NamedRequest
 from mobox.storage.keys import Keys
 from mobox.storage.log import PAGE, ClientRequest, Log, RawLine, ReaderState, Run, RunId
+from mobox.storage.owner_limits import OwnerLimits
 from mobox.storage.share_links import ShareLink
 
 SETTINGS = Settings(poll_seconds=3600, lease=3600)  # no poll helps a wake-up that was lost
@@ -189,10 +190,10 @@ BY_RUN_ID = {
     "raw_lines", "read", "readers", "requeue", "set_reader", "take_over",
 }  # fmt: skip
 OF_THE_STORE = {
-    "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "files", "forget_deleted",
-    "idle_chats", "has_active_worker", "is_running", "left_waiting", "settle", "still_there",
-    "stopping",
-    "wake_ups", "when_work",
+    "left_waiting",
+    "can_write", "check", "check_version", "claim", "close", "count_raw", "delete_idle", "drop_raw",
+    "expired", "files", "forget_deleted", "idle_chats", "has_active_worker", "is_running", "load",
+    "settle", "still_there", "stopping", "wake_ups", "when_work",
 }  # fmt: skip
 
 
@@ -207,6 +208,7 @@ class LogConformance(Conformance):
 
     def test_every_method_is_listed(self) -> None:
         listed = [*BY_OWNER, *LISTS_OF_AN_OWNER, *BY_RUN_ID, *OF_THE_STORE, *methods(Keys)]
+        listed += methods(OwnerLimits)
         assert sorted(listed) == sorted(methods(Storage))
         assert methods(Chats) == BY_OWNER.keys() | LISTS_OF_AN_OWNER
 

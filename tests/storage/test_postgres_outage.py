@@ -140,6 +140,19 @@ async def test_nothing_is_lost_or_doubled_when_the_server(
     await store.close()
 
 
+@pytest.mark.time_limit(SECONDS)
+async def test_store_with_nothing_to_write_is_closed_at_once_during_an_outage(
+    mortal: Mortal,
+) -> None:
+    settings = Settings(busy_seconds=3600, lease=3600)
+    store = await PostgresStorage.open(await mortal.databases.blank(), settings)
+    await asyncio.to_thread(mortal.server.stop)
+    try:
+        await store.close()
+    finally:
+        await asyncio.to_thread(mortal.server.start)
+
+
 async def test_store_closed_during_an_outage_logs_what_it_could_not_write(
     mortal: Mortal,
 ) -> None:

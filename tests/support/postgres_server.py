@@ -34,6 +34,7 @@ OPTIONS = {
 EMPTY = """
 DELETE FROM mobox.chat; DELETE FROM mobox.event; DELETE FROM mobox.raw;
 DELETE FROM mobox.deleted_run; DELETE FROM mobox.leftover;
+DELETE FROM mobox.owner_starts; DELETE FROM mobox.owner_streams;
 DELETE FROM mobox.api_key; DELETE FROM mobox.ticket;
 DELETE FROM mobox.file; DELETE FROM mobox.file_reference; DELETE FROM mobox.loose_blob;
 DELETE FROM mobox.file_chunk; DELETE FROM mobox.file_secret;

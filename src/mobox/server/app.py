@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
+from math import nan
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +33,7 @@ from mobox.server.guard import Allowed, BodyRule, Guard
 from mobox.server.metrics import Registry
 from mobox.server.models import call_metrics, served_models
 from mobox.server.readers import Readers
+from mobox.server.readiness import Readiness
 from mobox.server.routes import ROUTES, starlette_routes
 from mobox.server.services import CompleteLogs, Process, Services
 from mobox.server.session_index import SessionIndex
@@ -39,6 +41,7 @@ from mobox.server.socketio.sessions import Sessions
 from mobox.server.website import Website
 from mobox.settings import OWNER, Settings
 from mobox.storage import Storage, open_storage
+from mobox.storage.health import Load
 from mobox.supervisor import Supervisor
 
 log = logging.getLogger("mobox.server")
@@ -79,13 +82,16 @@ async def open_process(
                 egress=egress,
             ) as supervisor,
         ):
+            readiness = Readiness(storage, settings.data)
             _add_gauges(metrics, storage, supervisor)
+            _add_load(metrics, readiness)
             yield Process(
                 settings=settings,
                 storage=storage,
                 supervisor=supervisor,
                 metrics=metrics,
                 models=models,
+                readiness=readiness,
             )
     finally:
         await storage.close()
@@ -104,6 +110,39 @@ def _add_gauges(metrics: Registry, storage: Storage, supervisor: Supervisor) -> 
         "mobox_spares",
         "Processes of agents that wait in this process for a turn (warm start).",
         lambda: supervisor.spares,
+    )
+    metrics.gauge(
+        "mobox_writer_up",
+        "1 if the last write to the database was committed, 0 if it cannot be written.",
+        lambda: int(storage.can_write),
+    )
+    ended = metrics.counter(
+        "mobox_attempts_ended_total",
+        "Attempts of this process that have ended: by the reason of their run's end, or as waiting"
+        " or taken_over.",
+        ("end",),
+    )
+    supervisor.when_attempt_ends(lambda end: ended.add(end=end))
+
+
+def _add_load(metrics: Registry, readiness: Readiness) -> None:
+    def read(number: Callable[[Load], float]) -> Callable[[], float]:
+        return lambda: nan if readiness.load is None else number(readiness.load)
+
+    metrics.gauge(
+        "mobox_queued_runs",
+        "Runs of all processes that wait to be claimed; NaN if the database does not answer.",
+        read(lambda load: load.queued),
+    )
+    metrics.gauge(
+        "mobox_queued_oldest_seconds",
+        "How long the oldest of them has waited.",
+        read(lambda load: load.oldest_ms / 1000),
+    )
+    metrics.gauge(
+        "mobox_leases",
+        "Running runs whose lease this process holds.",
+        read(lambda load: load.leases),
     )
 
 
@@ -181,6 +220,7 @@ async def open_services(
                 supervisor=process.supervisor,
                 metrics=metrics,
                 models=process.models,
+                readiness=process.readiness,
                 actions=actions,
                 heartbeats=heartbeats,
                 website=Website(brand=brand, framed_by=settings.frame_origins),
@@ -233,8 +273,8 @@ def _authenticator(services: Services, principal: Hook | None, knows_owners: boo
         return Authenticator(lambda _: local, connections, RateLimit(None), is_open=True)
     return Authenticator(
         principal or KeyAuthentication(storage),
-        ConnectionRegistry(storage, settings.max_streams),
-        RateLimit(settings.max_runs_per_minute),
+        ConnectionRegistry(storage, settings.max_streams, store=storage),
+        RateLimit(settings.max_runs_per_minute, store=storage),
     )
 
 

@@ -64,6 +64,8 @@ class Endpoint:
             return
         # Count it as a stream of the owner, or of the link, before the handler starts a run.
         with self._streaming(principal) as connection:
+            if not self._is_shared:
+                await self._authenticator.connections.check_all_processes(connection)
             response = await route.handler(request, self._services)
             if isinstance(response, EventStream):
                 connection.end = response.end  # if the key is revoked while it is open

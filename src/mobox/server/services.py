@@ -19,6 +19,7 @@ from mobox.server.actions import ChatActions
 from mobox.server.eventstream import Heartbeats
 from mobox.server.metrics import Registry
 from mobox.server.readers import Readers
+from mobox.server.readiness import Readiness
 from mobox.server.session_index import SessionIndex
 from mobox.server.website import Website
 from mobox.settings import Settings
@@ -39,6 +40,7 @@ class Process(Struct, frozen=True, kw_only=True):
     supervisor: Supervisor
     metrics: Registry
     models: ModelAccess
+    readiness: Readiness
 
 
 class Services(Process, frozen=True, kw_only=True):

@@ -28,8 +28,10 @@ from mobox.storage.branches import Branches
 from mobox.storage.excerpts import Hit
 from mobox.storage.feedback import Feedback, Opinion
 from mobox.storage.files import FileStore
+from mobox.storage.health import Load
 from mobox.storage.keys import Keys
 from mobox.storage.log import ClientRequest, Log, Run, RunId
+from mobox.storage.owner_limits import OwnerLimits
 from mobox.storage.permissions import Permission
 from mobox.storage.run_lists import RunFilter, RunPage
 from mobox.storage.share_links import ShareLink
@@ -278,7 +280,7 @@ class Retention(Protocol):
         """
 
 
-class Storage(Log, Chats, Keys, Retention, Protocol):
+class Storage(Log, Chats, Keys, OwnerLimits, Retention, Protocol):
     """A store: it owns its data, and there is one per process."""
 
     @property
@@ -288,6 +290,22 @@ class Storage(Log, Chats, Keys, Retention, Protocol):
     @property
     def wake_ups(self) -> Literal["none", "up", "down"]:
         """Whether notifications from other processes arrive. While they do not, readers poll."""
+
+    @property
+    def can_write(self) -> bool:
+        """Whether the last write was committed, as far as it is the database's fault."""
+
+    async def check(self, seconds: float) -> None:
+        """Write something and read something; raises `StorageError` with the reason.
+
+        At the latest after so many seconds.
+        """
+
+    async def check_version(self) -> None:
+        """Raise `DatabaseTooNew` if a later version has migrated the database meanwhile."""
+
+    async def load(self) -> Load:
+        """The queued runs of all processes, and the leases of this one."""
 
     def when_work(self, callback: Callable[[], None]) -> None:
         """Call this when there may be a run to claim or to stop, from any process."""

@@ -29,6 +29,7 @@ from mobox.capture.model_access import Caller, ModelAccess, NoModels
 from mobox.environments.installing import Environments
 from mobox.errors import (
     ChatNotFound,
+    DatabaseTooNew,
     Fenced,
     FileNotFound,
     NotWaiting,
@@ -134,12 +135,14 @@ class Supervisor:
         self._polling = PollLoop(
             (self._poll, self._settings.look),
             Sweep(self.reap, self._settings.sweep, "ending lost runs"),
+            Sweep(self._check_version, self._settings.sweep, "checking the database's version"),
             Sweep(self._sweep_files, self._settings.sweep_files, "deleting unused files"),
         )
         storage.when_work(self.look_soon)
         self._draining = False
         self._closing = False
         self._hurried = asyncio.Event()
+        self._is_outdated = False
 
     async def __aenter__(self) -> Self:
         if self.executes and self._given_launch is None:
@@ -175,6 +178,10 @@ class Supervisor:
     def _starts_runs(self) -> bool:
         """Whether runs are started here now, and not queued for other processes."""
         return self.executes and not self._draining
+
+    def when_attempt_ends(self, callback: Callable[[str], None]) -> None:
+        """Call this with how it ended when an attempt is over; see `Attempt.end`."""
+        self._attempts.on_end = callback
 
     def look_soon(self) -> None:
         """Poll now: another process queued a run or requested a stop."""
@@ -547,8 +554,19 @@ class Supervisor:
         if self._draining:
             for attempt in self._attempts.waiting:
                 attempt.leave()
-        elif self.executes and self._settings.claims:
+        elif self.executes and self._settings.claims and not self._is_outdated:
             await self._complete(self._claim())
+
+    async def _check_version(self) -> None:
+        """Leave queued runs to processes of a newer version, once there is one."""
+        try:
+            await self._storage.check_version()
+        except DatabaseTooNew as error:
+            if not self._is_outdated:
+                log.warning("this process claims no more queued runs: %s", error)
+            self._is_outdated = True
+        else:
+            self._is_outdated = False
 
     async def _stop_requested(self) -> None:
         for run in await self._storage.stopping():

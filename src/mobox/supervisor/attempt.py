@@ -443,6 +443,11 @@ class Attempt:
 
     # The end
 
+    @property
+    def end(self) -> str:
+        """How it ended, once it is over: the reason of its run's end, or why that has none here."""
+        return self._writer.end_reason or ("waiting" if self._writer.waiting else "taken_over")
+
     async def _conclude(self, outcome: Outcome) -> None:
         """The process has exited: leave the run waiting, restart the agent, or end the run."""
         writer = self._writer

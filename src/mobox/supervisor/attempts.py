@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, NamedTuple
 
-from mobox.errors import TooManyRuns
+from mobox.errors import StorageError, TooManyRuns
 from mobox.events.turn import Answer
 from mobox.settings import Settings
 from mobox.storage.chats import Chats
@@ -43,6 +43,8 @@ class Attempts:
 
     def __init__(self, reaper: Reaper) -> None:
         self._reaper = reaper
+        self.on_end: Callable[[str], None] = lambda end: None
+        """Called when an attempt is over, with `Attempt.end`."""
         self._registered: dict[Attempt, Registration] = {}  # the oldest first
 
     def __len__(self) -> int:
@@ -128,6 +130,7 @@ class Attempts:
             if before:
                 await asyncio.wait(before)
             termination = await attempt.execute()
+            self.on_end(attempt.end if termination is None else termination.reason)
             if termination is not None:
                 await self._reaper.end(attempt.run, termination)
         finally:
@@ -158,6 +161,7 @@ class RunSlots:
         if self._starts():
             slot = RunSlot(owner, name)
             if slot not in self._taken():
+                await self._check_all_processes(owner, chat_id)
                 for limited, limit in self._limits_of(owner):
                     self._make_room(limited, limit)
             with self._reserve(slot):
@@ -168,6 +172,20 @@ class RunSlots:
             self._check_queue(slot, busy)
             with self._reserve(slot):
                 yield None
+
+    async def _check_all_processes(self, owner: str, chat_id: str) -> None:
+        """Check the owner's limit over all processes; those of this one are checked by slots.
+
+        Where owners are not known, the only limit is that of each process. While the database is
+        away, so it is for owners, too. What waits for an answer counts only where it is executed.
+        """
+        limits = self._limits
+        if limits.auth == "none" and limits.max_runs_per_owner is None:
+            return
+        with suppress(StorageError):
+            busy = await self._chats.busy_chats(owner) - {chat_id}
+            if len(busy) >= limits.runs_per_owner:
+                raise TooManyRuns(len(busy), of_owner=True)
 
     def _check_queue(self, slot: RunSlot, busy: Collection[str]) -> None:
         """Check the owner's limit. A chat has one active run: its own chat does not count."""

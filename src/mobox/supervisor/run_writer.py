@@ -20,6 +20,7 @@ from mobox.capture.pipeline import Recorder
 from mobox.errors import NotWaiting, RunActive, StorageError
 from mobox.events import (
     Done,
+    DoneReason,
     Error,
     Events,
     InputRequest,
@@ -85,6 +86,8 @@ class RunWriter:
         """True between storing an answer and the agent's next output."""
         self.last_error: Error | None = None
         """The error that the agent reported with its last line."""
+        self.end_reason: DoneReason | None = None
+        """That of the DONE that was stored here."""
         self.has_ended = False
         """Whether the agent has ended its output by a line: `done` or `exit`."""
         self.late = bytearray()
@@ -211,7 +214,9 @@ class RunWriter:
         All in one append, so that a waiting run ends without running again.
         """
         async with self._append_lock:
-            await self._store(self._recorder.end(done, *last))
+            events = self._recorder.end(done, *last)
+            await self._store(events)
+        self.end_reason = next((e.reason for e in events if isinstance(e, Done)), None)
         if self._recorder.unread.count:
             log.warning("run %s: %s", self._run.id, self._recorder.unread.summary())
 

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Final
 from mobox.cli.doctor.context import Context
 from mobox.cli.doctor.findings import Finding
 from mobox.cli.doctor.machine import shown_path
-from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError
+from mobox.errors import (
+    DatabaseTooNew,
+    InvalidSetting,
+    NoFreeConnection,
+    StorageError,
+    WrongPooler,
+)
 from mobox.registry import needs_extra
 from mobox.settings import MEMORY, without_password
 
@@ -64,10 +70,14 @@ async def _check_postgres(url: str) -> Finding:
     name = without_password(url)
     with needs_extra("postgres", "PostgreSQL"):
         from mobox.storage.postgres.database import connector, inspect_database
+        from mobox.storage.postgres.server_checks import check_pooler, plain_connector
     try:
+        await check_pooler(plain_connector(url, SECONDS))
         state = await inspect_database(connector(url, SECONDS))
     except DatabaseTooNew as error:
         return Finding("fail", "database", f"{name}: {error}", "upgrade Mobox")
+    except (WrongPooler, NoFreeConnection) as error:  # which say what to do
+        return Finding("fail", "database", f"{name}: {error}")
     except StorageError as error:
         advice = "check DATABASE_URL, and whether the server runs"
         return Finding("fail", "database", f"{name}: {error}", advice)

@@ -4,7 +4,8 @@ Rule 1: one task re-checks the API keys of all open connections, and runs only w
         It reads the keys from the store, so any process may revoke one.
 Rule 2: a connection whose key was revoked or has expired is cut without an end: it is incomplete.
 Rule 3: a write over an open socket looks its key up first, so a revoked one writes nothing.
-Rule 4: the limit is per owner and per process.
+Rule 4: the limit is per owner. With a store, the connections of all processes count, and else, or
+        where the store does not answer, those of this process. A refused connection is removed.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 from mobox.errors import StorageError, TooManyStreams, Unauthenticated
 from mobox.server.auth.keys import is_live
 from mobox.server.auth.principal import Principal
+from mobox.server.auth.shared_counts import SharedCounts
 from mobox.settings import now_ms
 from mobox.storage.keys import Keys
+from mobox.storage.owner_limits import OwnerLimits
 
 End = Callable[[], Coroutine[Any, Any, None]]
 
@@ -52,8 +55,11 @@ class OpenConnection:
 class ConnectionRegistry:
     """All open connections; with `most_per_owner`, each owner has at most so many."""
 
-    def __init__(self, keys: Keys, most_per_owner: int | None) -> None:
+    def __init__(
+        self, keys: Keys, most_per_owner: int | None, store: OwnerLimits | None = None
+    ) -> None:
         self._keys = keys
+        self._shared = None if store is None else SharedCounts(store, self._of_this_process)
         self._most_per_owner = most_per_owner
         self._connections: dict[OpenConnection, None] = {}
         self._of_owner: Counter[str] = Counter()
@@ -72,6 +78,20 @@ class ConnectionRegistry:
         self._watch_more(1 if connection.may_end else 0)
         return connection
 
+    async def check_all_processes(self, connection: OpenConnection) -> None:
+        """Remove a connection that is one too many in all processes; raises `TooManyStreams`."""
+        most, owner = self._most_per_owner, connection.principal.owner
+        if most is None or self._shared is None:
+            return
+        with ExitStack() as on_failure:
+            on_failure.callback(self.remove, connection)  # also if the client leaves meanwhile
+            if await self._shared.count(owner) > most:
+                raise TooManyStreams(most)
+            on_failure.pop_all()
+
+    def _of_this_process(self) -> Mapping[str, int]:
+        return self._of_owner
+
     def remove(self, connection: OpenConnection) -> None:
         """Remove a closed connection; idempotent."""
         if connection not in self._connections:
@@ -81,6 +101,8 @@ class ConnectionRegistry:
         self._of_owner[owner] -= 1
         if not self._of_owner[owner]:
             del self._of_owner[owner]
+        if self._shared is not None:
+            self._shared.note_change(owner)
         self._watch_more(-1 if connection.may_end else 0)
 
     @contextmanager

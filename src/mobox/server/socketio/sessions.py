@@ -93,6 +93,7 @@ class Sessions:
             request = HTTPConnection(with_key(socket.scope, auth))
             principal = await authenticator.authenticate(request)
             connection = authenticator.connections.add(principal)
+            await authenticator.connections.check_all_processes(connection)
         except MoboxError as problem:
             return explain(problem, "connect").error
         except HTTPException as refused:  # raised by the app's hook

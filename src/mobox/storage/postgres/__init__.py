@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
-from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
+from contextlib import suppress
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Self, TypeVar
 
 from msgspec.structs import replace
 
+from mobox.errors import StorageUnavailable
 from mobox.events import LogEntry, StreamEvent
 from mobox.events.turn import Request
 from mobox.settings import Settings
@@ -17,27 +20,44 @@ from mobox.storage.chats import BegunTurn, ChatPage, History, IdleChat, MessageP
 from mobox.storage.encoding import Appended, NextAttempt, prepare
 from mobox.storage.files import Blobs, FileStore
 from mobox.storage.following import Following
+from mobox.storage.health import Load
 from mobox.storage.log import ClientRequest, RawLine, Run, RunId
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
+from mobox.storage.owner_limits import STREAM_SECONDS
 from mobox.storage.permissions import Permission
 from mobox.storage.postgres import branches as branches_of_chats
-from mobox.storage.postgres import client_requests, reads, retention, share_links, turns
+from mobox.storage.postgres import (
+    client_requests,
+    owner_limits,
+    reads,
+    retention,
+    share_links,
+    turns,
+)
 from mobox.storage.postgres import feedback as feedback_on_answers
 from mobox.storage.postgres import keys as api_keys
 from mobox.storage.postgres import permissions as permissions_of_chats
 from mobox.storage.postgres.database import (
-    Connect,
+    TROUBLE,
     Connection,
     DatabaseClock,
     Transaction,
+    check_database_version,
     connector,
+    first_connection,
     open_database,
+    reason_of,
     storable,
 )
 from mobox.storage.postgres.files import PostgresBlobs, PostgresFileIndex
 from mobox.storage.postgres.messages import Messages
 from mobox.storage.postgres.notify import PostgresNotifier
 from mobox.storage.postgres.retention import DeferredDeletes
+from mobox.storage.postgres.server_checks import (
+    check_pooler,
+    plain_connector,
+    warn_of_few_connections,
+)
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.postgres.writer import Writer
 from mobox.storage.read_slots import Effort, Searches
@@ -98,12 +118,39 @@ def _storable(value: object) -> object:
     return storable(value) if isinstance(value, str) else value
 
 
+class _Opened(NamedTuple):
+    """The connections of a store: the writer's, and a pool for the rest of the budget."""
+
+    clock: DatabaseClock
+    sessions: Sessions
+    writers_connection: Connection
+
+
+async def _connect_writer(url: str, settings: Settings, *, listens: bool) -> _Opened:
+    """Connect the writer, before anything else of this process uses a connection."""
+    connect = connector(url, settings.busy_seconds, settings.busy_seconds + _LONGER)
+    clock = DatabaseClock(settings)
+    readers = max(1, settings.database_connections - (2 if listens else 1))
+    sessions = Sessions(connect, clock, readers, settings)
+    connection = await first_connection(sessions.connect_writer, settings.opening_seconds)
+    with suppress(*TROUBLE):  # the writer connects again
+        await warn_of_few_connections(connection, settings.database_connections)
+    return _Opened(clock, sessions, connection)
+
+
+def _notifier(sessions: Sessions) -> Notifier:
+    """Notifications need a connection, which is closed if readers would else have none."""
+    notifier = PostgresNotifier(sessions.connect_after_writer)
+    sessions.when_starved = notifier.give_way
+    return notifier
+
+
 class PostgresStorage(Following):
     """Stores everything in one database; open it with `PostgresStorage.open`."""
 
     def __init__(
         self,
-        connect: Connect,
+        opened: _Opened,
         settings: Settings,
         notifier: Notifier,
         blobs: Blobs | None = None,
@@ -111,10 +158,15 @@ class PostgresStorage(Following):
         super().__init__(settings.poll_seconds, notifier)
         self._settings = settings
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
-        self._clock = DatabaseClock(settings)
-        self._sessions = Sessions(connect, self._clock, settings.readers, settings.busy_seconds)
+        self._clock = opened.clock
+        self._sessions = opened.sessions
         self._writer = Writer(
-            self._sessions, self._clock, settings, self._holder, self._publish_all
+            self._sessions,
+            self._clock,
+            settings,
+            self._holder,
+            self._publish_all,
+            opened.writers_connection,
         )
         self._messages = Messages(self._sessions)
         self._leftovers = DeferredDeletes(self._sessions)
@@ -139,11 +191,15 @@ class PostgresStorage(Following):
         Without `blobs`, the bytes of files are in the database, too.
         """
         settings = settings or Settings()
+        await check_pooler(plain_connector(url, _FIRST_SECONDS), settings.opening_seconds)
         first = connector(url, _FIRST_SECONDS)
         identity = await open_database(first, settings.opening_seconds)
-        connect = connector(url, settings.busy_seconds, settings.busy_seconds + _LONGER)
-        notifier = PostgresNotifier(connect) if way is None else way(identity)
-        store = cls(connect, settings, notifier, blobs)
+        opened = await _connect_writer(url, settings, listens=way is None)
+        if way is None:
+            notifier: Notifier = _notifier(opened.sessions)
+        else:
+            notifier = way(identity)
+        store = cls(opened, settings, notifier, blobs)
         store._leftovers.begin()
         return store
 
@@ -246,6 +302,49 @@ class PostgresStorage(Following):
     take_over = _change(turns.take_over)
     _stopping_runs = _query(reads.stopping_runs)
     still_there = _query(reads.runs_still_there)
+
+    # Health
+
+    @property
+    def can_write(self) -> bool:
+        return not self._writer.is_away
+
+    async def check(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._writer.check()
+                await self.check_version()
+        except TimeoutError as error:
+            trouble = self._sessions.trouble
+            raise StorageUnavailable if trouble is None else reason_of(trouble) from error
+
+    async def load(self) -> Load:
+        queue_ms = round(self._settings.queue * 1000)
+        return await self._load(self._holder, self._clock.now(), queue_ms)
+
+    check_version = _query(check_database_version)
+    _load = _query(reads.load)
+
+    # Limits of owners
+
+    async def take_start(self, owner: str, per_minute: int) -> float:
+        return await self._take_start(owner, per_minute, self._clock.now())
+
+    async def count_streams(self, owner: str, here: int) -> int:
+        return await self._count_streams(owner, here, *self._counted_until())
+
+    async def renew_streams(self, counts: Mapping[str, int]) -> None:
+        stored = {storable(owner): count for owner, count in counts.items()}
+        await self._renew_streams(stored, *self._counted_until())
+
+    def _counted_until(self) -> tuple[str, int, int]:
+        now = self._clock.now()
+        return self._holder, now, now + round(STREAM_SECONDS * 1000)
+
+    _take_start = _query(owner_limits.take_start)
+    give_back_start = _query(owner_limits.give_back_start)
+    _count_streams = _query(owner_limits.count_streams)
+    _renew_streams = _query(owner_limits.renew_streams)
 
     # Turns and runs
 

@@ -10,12 +10,19 @@ import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 import asyncpg
 
-from mobox.errors import StorageError
+from mobox.errors import (
+    NoFreeConnection,
+    StorageError,
+    StorageFull,
+    StorageUnavailable,
+    WrongPooler,
+)
 from mobox.settings import Settings, now_ms
 from mobox.storage.retry import Backoff
 from mobox.storage.runs import Lease
@@ -38,6 +45,10 @@ _SESSION: Final = {
     # A process that hangs in a transaction, or is cut off, blocks others no longer than this.
     "idle_in_transaction_session_timeout": "5s",
 }
+NO_SESSION: Final = (
+    "connected, but got no answer; a pooler may have no free connection for this process"
+    " (PgBouncer: default_pool_size, max_db_connections)"
+)
 _NO_URL: Final = "not a PostgreSQL URL; escape / # ? @ in the password as %2F %23 %3F %40"
 _MAY_CREATE: Final = """
 SELECT coalesce(
@@ -84,6 +95,17 @@ _AWAY: Final = (
 )
 _CONFLICT: Final = (asyncpg.TransactionRollbackError, asyncpg.UniqueViolationError)
 """Another transaction was in the way: an immediate retry may succeed."""
+_FEWER: Final = (
+    "raise max_connections in PostgreSQL, or run fewer processes, or lower --database-connections"
+)
+_REASONS: Final[Sequence[tuple[Any, Callable[[str], StorageError]]]] = (
+    (asyncpg.DiskFullError, StorageFull),
+    (asyncpg.TooManyConnectionsError, lambda why: NoFreeConnection(f"{why}; {_FEWER}")),
+)
+_POOLER_SIGNS: Final = (
+    "statement pooling mode",
+    'prepared statement "__asyncpg_',  # which another connection of the pool has, or has not
+)
 _MOST_CONFLICTS: Final = 20
 """How many of them in a row are retried."""
 _FIRST_DELAY: Final = 0.02
@@ -94,6 +116,17 @@ def is_away(error: BaseException) -> bool:
     """Whether the database is unavailable at present, so that a retry may succeed."""
     is_closed = isinstance(error, asyncpg.InterfaceError) and not isinstance(error, ValueError)
     return is_closed or isinstance(error, _AWAY)
+
+
+def reason_of(error: BaseException, message: str = "") -> StorageError:
+    """The error as callers get it, by its cause; else with this message, if there is one."""
+    text = message or str(error)
+    for kinds, reason in _REASONS:
+        if isinstance(error, kinds):
+            return reason(text)
+    if any(sign in str(error) for sign in _POOLER_SIGNS):
+        return WrongPooler()
+    return StorageError(message) if message else StorageUnavailable(error)
 
 
 class Retries(Backoff):
@@ -132,36 +165,45 @@ def connector(url: str, seconds: float, statement_seconds: float = 0) -> Connect
     async def connect() -> Connection:
         async with asyncio.timeout(seconds):
             connection = await asyncpg.connect(url, timeout=seconds)
-            try:
+        try:
+            async with asyncio.timeout(seconds):
                 # Not as startup parameters: a pooler refuses connections with unknown ones.
                 await connection.execute(settings)
-            except BaseException:
-                connection.terminate()
-                raise
-            return connection
+        except TimeoutError:
+            connection.terminate()
+            raise TimeoutError(NO_SESSION) from None
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
 
     return connect
 
 
 async def open_database(connect: Connect, seconds: float = 0) -> str:
     """Migrate the database, and return its unique id; retries to connect for so many seconds."""
-    try:
-        connection = await _first_connection(connect, seconds)
-    except ValueError:  # whose message may contain a part of the password
-        raise StorageError(_NO_URL) from None
-    except TROUBLE as why:
-        raise StorageError(f"cannot connect to the database: {_message(why)}") from why
+    connection = await first_connection(connect, seconds)
     try:
         await _check_server(connection)
         await migrate(connection, migrations())
         return await _identity(connection)
     except TROUBLE as why:
-        raise StorageError(f"cannot open the database: {_message(why)}") from why
+        raise StorageError(f"cannot open the database: {message_of(why)}") from why
     finally:
         connection.terminate()
 
 
-async def _first_connection(connect: Connect, seconds: float) -> Connection:
+async def first_connection(connect: Connect, seconds: float) -> Connection:
+    """Connect, with retries for so many seconds; raises `StorageError`."""
+    try:
+        return await _keep_connecting(connect, seconds)
+    except ValueError:  # whose message may contain a part of the password
+        raise StorageError(_NO_URL) from None
+    except TROUBLE as why:
+        raise reason_of(why, f"cannot connect to the database: {message_of(why)}") from why
+
+
+async def _keep_connecting(connect: Connect, seconds: float) -> Connection:
     """Retry while the server may be starting; but not with a wrong password or database name."""
     deadline, retries, is_logged = time.monotonic() + seconds, Retries(), False
     while True:
@@ -171,7 +213,7 @@ async def _first_connection(connect: Connect, seconds: float) -> Connection:
             if isinstance(why, _WRONG) or not is_away(why) or time.monotonic() >= deadline:
                 raise
             if not is_logged:
-                log.warning("cannot connect to the database yet, retrying: %s", _message(why))
+                log.warning("cannot connect to the database yet, retrying: %s", message_of(why))
                 is_logged = True
         await retries.wait()
 
@@ -186,7 +228,8 @@ async def _identity(connection: Connection) -> str:
     return f"{number:016x}"
 
 
-def _message(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
+    """The words of an error, or its name if it has none."""
     return str(error) or type(error).__name__
 
 
@@ -197,7 +240,7 @@ async def inspect_database(connect: Connect) -> DatabaseState:
     except ValueError:  # whose message may contain a part of the password
         raise StorageError(_NO_URL) from None
     except TROUBLE as why:
-        raise StorageError(f"cannot connect: {_message(why)}") from why
+        raise StorageError(f"cannot connect: {message_of(why)}") from why
     try:
         await _check_server(connection)
         newest = migrations()[-1].version
@@ -207,7 +250,7 @@ async def inspect_database(connect: Connect) -> DatabaseState:
         server = str(await connection.fetchval("SHOW server_version"))
         return DatabaseState(f"PostgreSQL {server.partition(' ')[0]}", version, newest)
     except TROUBLE as why:
-        raise StorageError(_message(why)) from why
+        raise StorageError(message_of(why)) from why
     finally:
         connection.terminate()
 
@@ -251,6 +294,18 @@ async def _version(connection: Connection, newest: int) -> int:
         return 0
     find = "SELECT coalesce(max(version), 0) FROM mobox.migration"
     return check_version(await connection.fetchval(find), newest)
+
+
+async def check_database_version(connection: Connection) -> None:
+    """Raise `DatabaseTooNew` if a later version has migrated the database."""
+    find = "SELECT max(version) FROM mobox.migration"
+    check_version(await connection.fetchval(find), newest_version())
+
+
+@cache
+def newest_version() -> int:
+    """The version of the database to which this mobox migrates it."""
+    return migrations()[-1].version
 
 
 async def _apply(connection: Connection, migration: Migration) -> None:

@@ -3,16 +3,21 @@
 Rule 1: a connection of its own, apart from the writer's. Commits with NOTIFY wait for each other;
         nothing waits for this one, and it does not wait for the disk.
 Rule 2: what is added during a send is merged into the next one.
-Rule 3: after a lost connection, notifications may be missing: the process polls everything.
+Rule 3: where the server has no free connection, this one is closed for a while: readers need it
+        more, as the database can be polled instead of being notified by it.
+Rule 4: after a lost connection, notifications may be missing: the process polls everything.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final
+
+import asyncpg
 
 from mobox.storage.notifications import Channel, Notification, RunNotice, write_notification
 from mobox.storage.postgres.database import TROUBLE, Connect, Connection, Retries
@@ -25,6 +30,7 @@ _NAMES: Final = 80
 """How many ids of runs and chats usually fit into that."""
 _ANSWER_SECONDS: Final = 5.0
 _PING_SECONDS: Final = 5.0
+_GIVE_WAY_SECONDS: Final = 30.0
 _NOTIFY: Final = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload"
 
 
@@ -37,6 +43,8 @@ class PostgresNotifier(Channel):
         self._is_healthy = False
         self._is_troubled = False
         self._task: asyncio.Task[None] | None = None
+        self._connection: Connection | None = None
+        self._connect_at = 0.0
 
     @property
     def is_healthy(self) -> bool:
@@ -45,6 +53,12 @@ class PostgresNotifier(Channel):
     def listen(self, on_notification: Callable[[RunNotice], None]) -> None:
         self._on_notification = on_notification
         self._task = asyncio.create_task(self._keep_connected())
+
+    def give_way(self) -> None:
+        """Close the connection for a while: the server has none for readers."""
+        self._connect_at = time.monotonic() + _GIVE_WAY_SECONDS
+        if self._connection is not None:
+            self._connection.terminate()
 
     async def close(self) -> None:
         """Send pending notifications, if the database is reachable, and disconnect."""
@@ -61,13 +75,16 @@ class PostgresNotifier(Channel):
     async def _keep_connected(self) -> None:
         retries = Retries()
         while not self._is_closing:
+            await asyncio.sleep(max(0.0, self._connect_at - time.monotonic()))
             try:
-                connection = await self._connect()
+                self._connection = await self._connect()
             except TROUBLE as error:
                 self._note_trouble(error)
+                if isinstance(error, asyncpg.TooManyConnectionsError):
+                    self.give_way()
             else:
                 retries.reset()
-                await self._exchange(connection)
+                await self._exchange(self._connection)
             if not self._is_closing:
                 await retries.wait()
 

@@ -15,6 +15,7 @@ from mobox.events.turn import PromptPart, UserMessage
 from mobox.storage.chats import MOST_PINNED, Chat, ChatPage, read_cursor
 from mobox.storage.encoding import EVENTS_PER_ROW, decode_pieces
 from mobox.storage.excerpts import HITS, Excerpt, Hit, excerpt_of
+from mobox.storage.health import Load, load_of
 from mobox.storage.log import PAGE, Position, RawEntry, Run, RunId
 from mobox.storage.postgres.database import NOW, Connection, storable
 from mobox.storage.run_lists import RunFilter, RunPage
@@ -137,6 +138,19 @@ async def expired_runs(connection: Connection, now: int | None, lease_ms: int) -
     """
     rows = await connection.fetch(_EXPIRED, now, lease_ms)
     return [run_of(row) for row in rows]
+
+
+async def load(connection: Connection, holder: str, now: int, queue_ms: int) -> Load:
+    """The queued runs, and those that `holder` executes."""
+    is_queued = "lease_owner IS NULL AND lease_until > $2"
+    row = await connection.fetchrow(
+        f"SELECT count(*) FILTER (WHERE {is_queued}), min(lease_until) FILTER (WHERE {is_queued}),"
+        " count(*) FILTER (WHERE lease_owner = $1) FROM run WHERE status = 'running'",
+        holder,
+        now,
+    )
+    queued, first_until, leases = row
+    return load_of(queued, first_until, leases, now, queue_ms)
 
 
 async def has_queued_runs(connection: Connection, now: int) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -18,12 +19,21 @@ from typing import Any, Final, NamedTuple
 
 import asyncpg
 
-from mobox.errors import StorageError
+from mobox.errors import StorageError, WrongPooler
 from mobox.settings import Settings
 from mobox.storage.encoding import Append
+from mobox.storage.health import LARGE, any_value
 from mobox.storage.log import Run, RunId
 from mobox.storage.postgres.appends import Found, Job, Outcome, Plan, Terms
-from mobox.storage.postgres.database import NOW, Connection, DatabaseClock, Retries, is_away
+from mobox.storage.postgres.database import (
+    NOW,
+    TROUBLE,
+    Connection,
+    DatabaseClock,
+    Retries,
+    is_away,
+    reason_of,
+)
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.runs import after_events
 from mobox.storage.tables import RUN, run_of
@@ -47,6 +57,16 @@ _BEFORE: Final = """
 SELECT first_id - place FROM event JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[])
     AS t (run, last_seq, place) USING (run, last_seq) LIMIT 1
 """
+_WRITE: Final = """
+INSERT INTO write_check AS c (name, value{column}) VALUES ('{name}', $1{value})
+ON CONFLICT (name) DO UPDATE SET value = $1{change}
+"""
+_WRITE_LITTLE: Final = (
+    _WRITE.format(name="little", column="", value="", change="") + "RETURNING pg_backend_pid()"
+)
+_WRITE_MUCH: Final = _WRITE.format(
+    name="much", column=", bytes", value=", $2::bytea", change=", bytes = $2"
+)
 
 
 class _Waiting(NamedTuple):
@@ -64,6 +84,7 @@ class Writer:
         settings: Settings,
         holder: str,
         on_commit: Callable[[Iterable[object]], None],
+        connection: Connection,
     ) -> None:
         self._sessions = sessions
         self._clock = clock
@@ -74,11 +95,22 @@ class Writer:
         self._there_is_more = asyncio.Event()
         self._is_open = True
         self._renew_at = self._next_renewal()
-        self._connection: Connection | None = None
+        self._connection: Connection | None = connection
         self.is_away = False
         """Whether the database was unreachable at the last try."""
         self._known: dict[RunId, Found] = {}
+        self._checks: list[asyncio.Future[None]] = []
+        self._checked: tuple[Connection, int] | None = None  # and the process that serves it
         self._task = asyncio.create_task(self._serve())
+
+    async def check(self) -> None:
+        """Return once a write is committed; raises `StorageError` with the reason."""
+        if not self._is_open:
+            raise StorageError("the store is closed")
+        future = asyncio.get_running_loop().create_future()
+        self._checks.append(future)
+        self._there_is_more.set()
+        await future
 
     def submit(
         self, append: Append, change: Callable[..., Run] = after_events
@@ -107,20 +139,23 @@ class Writer:
             while self._is_open or self._jobs:
                 await self._wait_for_more()
                 taken = self._take()
-                if not taken and not self._is_renewal_due():
-                    continue  # closed: a writer without jobs need not connect
-                outcomes = await self._insist(_Group([waiting.job for waiting in taken]))
-                self._resolve(taken, outcomes)
-                taken = []
+                if taken or self._is_renewal_due():  # else a writer need not connect
+                    outcomes = await self._insist(_Group([waiting.job for waiting in taken]))
+                    self._resolve(taken, outcomes)
+                    taken = []
+                if self._checks:
+                    await self._check()
         finally:
             self._is_open = False
             self._drop_connection()
             left = [*taken, *self._jobs]
-            self._resolve(left, [StorageError("the database writer has stopped")] * len(left))
+            stopped = StorageError("the database writer has stopped")
+            self._resolve(left, [stopped] * len(left))
+            self._resolve_checks(stopped)
 
     async def _wait_for_more(self) -> None:
         """Wait until there is something to append, or the leases have to be renewed."""
-        if not self._jobs and self._is_open:
+        if not self._jobs and not self._checks and self._is_open:
             self._there_is_more.clear()
             left = max(0.0, self._renew_at - time.monotonic())
             try:
@@ -147,7 +182,54 @@ class Writer:
             else:
                 future.set_result(outcome)
 
+    def _resolve_checks(self, error: StorageError | None = None) -> None:
+        checks, self._checks = self._checks, []
+        for future in checks:
+            if future.done():
+                continue  # its caller waits no more
+            if error is None:
+                future.set_result(None)
+            else:
+                future.set_exception(error)
+
     # Writing
+
+    async def _check(self) -> None:
+        """Write something for those who ask whether that is possible; tried once."""
+        try:
+            async with asyncio.timeout(self._settings.busy_seconds):
+                connection = await self._connected()
+                if self.is_away:
+                    await self._renew_leases(connection)
+                await self._write_something(connection)
+        except WrongPooler as error:
+            self._resolve_checks(error)
+        except TROUBLE as error:
+            if is_away(error) and not isinstance(error, asyncpg.DiskFullError):
+                self._lose(error)
+            else:  # what is smaller may still be written
+                self._sessions.note_error(error)
+                self._resolve_checks(reason_of(error, f"cannot write to the database: {error}"))
+        else:
+            self._note_write()
+            self._resolve_checks()
+
+    async def _write_something(self, connection: Connection) -> None:
+        """Raises `WrongPooler` if another process of the server serves our connection now."""
+        if self._sessions.was_full:
+            await connection.execute(_WRITE_MUCH, any_value(), secrets.token_bytes(LARGE))
+            await connection.execute(_WRITE_MUCH, any_value(), None)
+            self._sessions.was_full = False
+        process = await connection.fetchval(_WRITE_LITTLE, any_value())
+        before, self._checked = self._checked, (connection, process)
+        if before is not None and before[0] is connection and before[1] != process:
+            raise WrongPooler
+
+    async def _connected(self) -> Connection:
+        connection = self._connection
+        if connection is None or connection.is_closed():
+            connection = self._connection = await self._sessions.connect_writer()
+        return connection
 
     async def _insist(self, group: _Group) -> list[Outcome]:
         """Write the batches, however long it takes."""
@@ -167,20 +249,22 @@ class Writer:
             await retries.wait()
 
     async def _write(self, group: _Group) -> list[Outcome]:
-        connection = self._connection
-        if connection is None or connection.is_closed():
-            connection = self._connection = await self._sessions.connect()
+        connection = await self._connected()
         if self.is_away or self._is_renewal_due():
             await self._renew_leases(connection)
         clock = self._clock
         lease, queue = clock.lease(self._holder), clock.queue()
         terms = Terms(lease, queue, clock.now(), self._settings.raw_bytes)
         outcomes = await group.write(connection, self._known, terms) if group.jobs else []
+        self._note_write()
+        return outcomes
+
+    def _note_write(self) -> None:
         if self.is_away:
             self.is_away = False
+            self._sessions.trouble = None
             self._sessions.steadiness.note_trouble()  # it was unreachable until now
             log.info("database can be written again")
-        return outcomes
 
     async def _renew_leases(self, connection: Connection) -> None:
         values = (self._clock.given, self._clock.lease_ms, self._holder)
@@ -219,6 +303,8 @@ class Writer:
             self.is_away = True
             why = f"{type(error).__name__}: {error}"
             log.warning("database unavailable, agents wait until it can be written: %s", why)
+        self._sessions.note_error(error)
+        self._resolve_checks(reason_of(error))
         self._sessions.steadiness.note_trouble()
         self._drop_connection()
 

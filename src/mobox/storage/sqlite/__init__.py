@@ -16,7 +16,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from msgspec.structs import replace
 
-from mobox.errors import StorageError, WriteRefused
+from mobox.errors import StorageError, StorageUnavailable, WriteRefused
 from mobox.events import LogEntry, StreamEvent
 from mobox.events.turn import Request
 from mobox.settings import Settings
@@ -32,13 +32,14 @@ from mobox.storage.chats import (
 from mobox.storage.encoding import Appended, prepare
 from mobox.storage.files import Blobs, FileStore
 from mobox.storage.following import Following, Page
+from mobox.storage.health import Load
 from mobox.storage.log import ClientRequest, RawLine, Run, RunId
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
 from mobox.storage.permissions import Permission
 from mobox.storage.read_slots import Effort, ReadSlots, Searches
 from mobox.storage.run_lists import RunFilter, RunPage
 from mobox.storage.sqlite import branches as branches_of_chats
-from mobox.storage.sqlite import client_requests, reads, retention, share_links, turns
+from mobox.storage.sqlite import client_requests, owner_limits, reads, retention, share_links, turns
 from mobox.storage.sqlite import feedback as feedback_on_answers
 from mobox.storage.sqlite import keys as api_keys
 from mobox.storage.sqlite import permissions as permissions_of_chats
@@ -48,6 +49,7 @@ from mobox.storage.sqlite.database import (
     Connection,
     Readers,
     Transaction,
+    check_database_version,
     identity,
     open_database,
 )
@@ -262,6 +264,33 @@ class SqliteStorage(Following):
     _expire_process = _change(turns.expire_process)
     left_waiting = _query(reads.left_waiting)
     still_there = _snapshot(reads.runs_still_there)
+
+    # Health
+
+    @property
+    def can_write(self) -> bool:
+        return self._writer.can_write
+
+    async def check(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._writer.check()
+                await self.check_version()
+        except TimeoutError as error:
+            raise StorageUnavailable from error
+
+    async def load(self) -> Load:
+        now, queue_ms = self._settings.clock(), round(self._settings.queue * 1000)
+        return await self._readers.query(reads.load, self._holder, now, queue_ms)
+
+    check_version = _query(check_database_version)
+
+    # Limits of owners
+
+    take_start = _change(owner_limits.take_start)
+    give_back_start = _change(owner_limits.give_back_start)
+    count_streams = _change(owner_limits.count_streams)
+    renew_streams = _change(owner_limits.renew_streams)
 
     # Turns and runs
 

@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from mobox.errors import StorageError
 from mobox.settings import Settings, now_ms
+from mobox.storage.health import any_value
 from mobox.storage.retry import Backoff
 from mobox.storage.runs import Lease
 from mobox.storage.tables import DatabaseState, Migration, check_version, read_migrations
@@ -33,6 +35,14 @@ _VERSIONS = """
 CREATE TABLE IF NOT EXISTS migration (
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL
 ) STRICT
+"""
+_WRITE_LITTLE = """
+INSERT INTO write_check (name, value) VALUES ('little', ?)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
+_WRITE_MUCH = """
+INSERT INTO write_check (name, value, bytes) VALUES ('much', ?1, iif(?2, randomblob(?2), NULL))
+ON CONFLICT (name) DO UPDATE SET value = excluded.value, bytes = excluded.bytes
 """
 
 
@@ -137,6 +147,27 @@ def migrate(connection: Connection, known: Sequence[Migration]) -> None:
 def _version(connection: Connection, newest: int) -> int:
     (found,) = connection.execute("SELECT coalesce(max(version), 0) FROM migration").fetchone()
     return check_version(int(found), newest)
+
+
+def check_database_version(connection: Connection) -> None:
+    """Raise `DatabaseTooNew` if a later version has migrated the database."""
+    _version(connection, newest_version())
+
+
+@cache
+def newest_version() -> int:
+    """The version of the database to which this mobox migrates it."""
+    return migrations()[-1].version
+
+
+def write_little(transaction: Transaction) -> None:
+    """Write a row, to find out whether that is possible."""
+    transaction.connection.execute(_WRITE_LITTLE, (any_value(),))
+
+
+def write_much(transaction: Transaction, size: int) -> None:
+    """Write so many bytes in place of those that were written before."""
+    transaction.connection.execute(_WRITE_MUCH, (any_value(), size))
 
 
 def _statements(sql: str) -> Iterator[str]:

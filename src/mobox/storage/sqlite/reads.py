@@ -27,6 +27,7 @@ from mobox.storage.chats import (
 )
 from mobox.storage.encoding import decode_pieces
 from mobox.storage.excerpts import HITS, Hit, excerpt_of
+from mobox.storage.health import Load, load_of
 from mobox.storage.log import PAGE, Position, RawEntry, Run, RunId
 from mobox.storage.run_lists import RunFilter, RunPage
 from mobox.storage.run_queries import CURSOR, START, list_query, run_page, usage_columns
@@ -147,6 +148,17 @@ def active_processes(connection: Connection) -> set[str]:
 def expired_runs(connection: Connection, now: int) -> list[Run]:
     is_over = "run.status = 'running' AND run.lease_until <= ?"
     return _runs(connection, f"WHERE {is_over} ORDER BY run.n", now)
+
+
+def load(connection: Connection, holder: str, now: int, queue_ms: int) -> Load:
+    """The queued runs, and those that `holder` executes."""
+    is_queued = "lease_owner IS NULL AND lease_until > ?2"
+    find = (
+        f"SELECT count(*) FILTER (WHERE {is_queued}), min(lease_until) FILTER (WHERE {is_queued}),"
+        " count(*) FILTER (WHERE lease_owner = ?1) FROM run WHERE status = 'running'"
+    )
+    ((queued, first_until, leases),) = connection.execute(find, (holder, now))
+    return load_of(queued, first_until, leases, now, queue_ms)
 
 
 def has_queued_runs(connection: Connection, now: int) -> bool:

@@ -16,17 +16,25 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
-from mobox.errors import MoboxError, StorageError, StorageUnavailable, WriteRefused
+from mobox.errors import (
+    MoboxError,
+    StorageError,
+    StorageFull,
+    StorageUnavailable,
+    WriteRefused,
+)
 from mobox.settings import Settings
 from mobox.storage.encoding import Append
+from mobox.storage.health import LARGE
 from mobox.storage.retry import Backoff
 from mobox.storage.sqlite.appends import append_all, append_one
-from mobox.storage.sqlite.database import Transaction
+from mobox.storage.sqlite.database import Transaction, write_little, write_much
 
 Work = Callable[[Transaction], Any]
 
@@ -72,6 +80,9 @@ class Writer:
         self._spacing = 0.0
         self._renew_at = 0.0
         self._is_locked = False
+        self.can_write = True
+        """Whether the last transaction was committed."""
+        self._was_full = False
         self._thread = threading.Thread(target=self._serve, name="mobox-writer", daemon=True)
         self._thread.start()
 
@@ -82,6 +93,14 @@ class Writer:
         future = self._loop.create_future()
         self._jobs.put(_Job(work, future))
         return future
+
+    async def check(self) -> None:
+        """Return once a write is committed; raises `StorageError` with the reason."""
+        if self._was_full:
+            await self.submit(partial(write_much, size=LARGE))
+            await self.submit(partial(write_much, size=0))
+            self._was_full = False
+        await self.submit(write_little)
 
     async def close(self) -> None:
         """Do what was submitted, then stop."""
@@ -100,7 +119,7 @@ class Writer:
         finally:
             self._is_open = False
             self._connection.close()
-            self._deliver(_all_fail(self._drain(), _STOPPED))
+            self._deliver(_all_fail(self._drain()))
 
     def _next_jobs(self) -> list[_Job] | None:
         """The next jobs; an empty list to renew the leases, `None` to stop."""
@@ -142,7 +161,7 @@ class Writer:
     def _commit(self, jobs: Sequence[_Job]) -> list[_Job]:
         """Do the jobs in one transaction; return those to retry."""
         transaction = Transaction(self._connection, self._settings, self._holder)
-        outcomes = _all_fail(jobs, _STOPPED)  # if a bug ends the thread here
+        outcomes = _all_fail(jobs)  # if a bug ends the thread here
         again: list[_Job] = []
         try:
             transaction.begin()
@@ -150,10 +169,12 @@ class Writer:
             done = list(_do_all(transaction, jobs))
             transaction.commit()
             outcomes = done
+            self.can_write = True
             self._note_free()
         except sqlite3.Error as error:
             transaction.roll_back()
-            outcomes = _all_fail(jobs, _problem(error))
+            self.can_write = False
+            outcomes = _all_fail(jobs, partial(_failure, error, StorageError))
             if _is_locked(error):
                 self._warn_of_lock()
                 again = [job for job in jobs if isinstance(job.work, Append)]
@@ -161,6 +182,8 @@ class Writer:
             else:
                 self._put_off_renewal(error)
         finally:
+            if any(isinstance(outcome, StorageFull) for _, outcome in outcomes):
+                self._was_full = True
             self._deliver(outcomes)
         return again
 
@@ -205,12 +228,15 @@ class Writer:
                 job.future.set_result(outcome)
 
 
-def _all_fail(jobs: Iterable[_Job], problem: str) -> list[tuple[_Job, Any]]:
-    return [(job, StorageError(problem)) for job in jobs]
+def _all_fail(
+    jobs: Iterable[_Job], problem: Callable[[], StorageError] = lambda: StorageError(_STOPPED)
+) -> list[tuple[_Job, Any]]:
+    return [(job, problem()) for job in jobs]
 
 
-def _problem(error: sqlite3.Error) -> str:
-    return f"cannot write to the database: {error}"
+def _failure(error: sqlite3.Error, usual: type[StorageError]) -> StorageError:
+    is_full = _code(error) == sqlite3.SQLITE_FULL
+    return (StorageFull if is_full else usual)(f"cannot write to the database: {error}")
 
 
 def _all_away(jobs: Iterable[_Job]) -> list[tuple[_Job, Any]]:
@@ -219,7 +245,11 @@ def _all_away(jobs: Iterable[_Job]) -> list[tuple[_Job, Any]]:
 
 
 def _is_locked(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+    return _code(error) == sqlite3.SQLITE_BUSY
+
+
+def _code(error: sqlite3.Error) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def _do_all(transaction: Transaction, jobs: Sequence[_Job]) -> Iterator[tuple[_Job, Any]]:
@@ -247,4 +277,4 @@ def _do(transaction: Transaction, work: Work) -> Any:
     except _REFUSALS as error:
         if not transaction.connection.in_transaction:
             raise
-        return WriteRefused(_problem(error)) if isinstance(error, sqlite3.Error) else error
+        return _failure(error, WriteRefused) if isinstance(error, sqlite3.Error) else error
