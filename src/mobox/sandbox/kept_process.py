@@ -157,6 +157,10 @@ class KeptProcess:
         if answer != "bound":
             raise NotBound(answer.removeprefix("refused "))
 
+    def run_until(self, deadline: float) -> None:
+        """Let it run until then; see `LeasedChild`."""
+        self._send(b"L%r\0" % deadline)
+
     def terminate(self) -> None:
         self._send(b"T")
 
