@@ -13,7 +13,8 @@ Rule 2: its name is made from the state folder. Whoever has locked the folder ma
 Rule 3: the server's death ends the container, as with keeper.py; after the keeper's own death the
         server removes it, or the next server that starts (`docker.py`).
 Rule 4: past its lease the container is paused by the engine. One that cannot be paused, as by
-        rootless engines with cgroup v1, is removed instead.
+        rootless engines with cgroup v1, is removed instead. An engine lets a paused container
+        continue to kill it: its processes get their signals before.
 
 The options, those with a star any number of times:
 
@@ -190,7 +191,18 @@ class Container:
             self._exceeded = True
             keeper.say(self._server, f"exceeded {exceeded}")
 
+    def _kill_paused(self) -> None:
+        """Kill the processes, which die as soon as the engine lets them continue."""
+        words = ["inspect", "--format", "{{.State.Pid}} {{.Id}}", self._name]
+        pid, _, name = command([*self._engine, *words])[0].partition(" ")
+        if pid.isdecimal() and is_of(int(pid), name.strip()):
+            for each in (*measuring.descendants(int(pid))[0], int(pid)):
+                with suppress(OSError):
+                    os.kill(each, signal.SIGKILL)
+
     def _remove(self) -> None:
+        if self._is_paused:
+            self._kill_paused()
         problem = command([*self._remover, self._name])[1]
         self._is_removed = not problem or any(word in problem for word in GONE)
         self._has_to_stop = False
@@ -278,6 +290,13 @@ def port_of(listening: socket.socket) -> int | None:
             host, port = listening.getsockname()
             return int(port) if host == "127.0.0.1" else None
     return None
+
+
+def is_of(pid: int, container: str) -> bool:
+    """Whether a process is the container's, by its cgroups: the engine may count others than we."""
+    with suppress(OSError):
+        return bool(container) and container in keeper.text_of(f"/proc/{pid}/cgroup")
+    return False
 
 
 def ended(code: int) -> str:
