@@ -18,57 +18,17 @@ from mobox.storage.log import Run
 from mobox.storage.renewals import since_boot
 from mobox.storage.retry import retry_while_unavailable
 from supervisor.stage import Stage, approved, reason_of, staged, submit, text_of, write_agent
+from support.acting_agents import ACTING, ASKING, YAML, Acts, is_frozen
 from support.postgres_proxy import Proxy
 from support.postgres_server import Databases
 from support.waiting import until, until_async
 
-ACTING = """
-turn = read_turn()
-with open(os.environ["ACTS"], "a", buffering=1) as file:
-    while not os.path.exists(os.environ["ACTS"] + "-enough"):
-        print(os.environ["MOBOX_STATE"], time.clock_gettime(time.CLOCK_BOOTTIME), file=file)
-        time.sleep(0.001)
-emit_text("enough")
-emit_done()
-"""
-ASKING = """
-import threading
-
-def act():
-    with open(os.environ["ACTS"], "a", buffering=1) as file:
-        while True:
-            print(os.environ["MOBOX_STATE"], time.clock_gettime(time.CLOCK_BOOTTIME), file=file)
-            time.sleep(0.001)
-
-threading.Thread(target=act, daemon=True).start()
-emit_text(ask("Sure?", id="r1")["decision"])
-emit_done()
-"""
 STORE = Settings(lease=2, busy_seconds=0.5, poll_seconds=0.05)
 ALONE = Settings(look=0.1, sweep=3600)
 """Who ends no runs of others."""
 WATCHFUL = Settings(look=0.05, sweep=0.1)
-
-
-class Acts:
-    """What agents have done, and when: each has written a line."""
-
-    def __init__(self, folder: Path) -> None:
-        self.file = folder / "acts"
-
-    def by(self, stage: Stage) -> list[float]:
-        """The times of those that were executed by a server."""
-        lines = self.file.read_text().split("\n")[:-1] if self.file.exists() else []
-        pairs = [line.split() for line in lines]
-        return [float(time) for state, time in pairs if Path(state).is_relative_to(stage.folder)]
-
-    async def after(self, stage: Stage, count: int) -> list[float]:
-        """Those after the first `count`, once there are some; one may have been half done."""
-        await until(lambda: len(self.by(stage)) > count + 1)
-        return self.by(stage)[count + 1 :]
-
-    def enough(self) -> None:
-        self.file.with_name("acts-enough").touch()
+IDLE = 8
+"""Seconds without output, of which the agents here use a few."""
 
 
 @pytest.fixture
@@ -78,8 +38,8 @@ def acts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Acts:
     return found
 
 
-def write(folder: Path, code: str) -> Agent:
-    return write_agent(folder / "agents" / "acting", code, "env: [ACTS]")
+def write(folder: Path, code: str, yaml: str = "") -> Agent:
+    return write_agent(folder / "agents" / "acting", code, f"{YAML}\n{yaml}")
 
 
 @asynccontextmanager
@@ -101,21 +61,6 @@ async def servers(
     await proxy.close()
 
 
-def states_of(stage: Stage) -> set[str]:
-    """The states of the processes of agents, as `ps` shows them; T is stopped."""
-    mark = f"MOBOX_STATE={stage.folder.absolute()}/state/".encode()
-    found = set()
-    for pid in filter(str.isdecimal, (each.name for each in Path("/proc").iterdir())):
-        try:
-            if mark in Path(f"/proc/{pid}/environ").read_bytes():
-                command = Path(f"/proc/{pid}/cmdline").read_bytes()
-                if b"keeper.py" not in command:
-                    found.add(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0])
-        except OSError:
-            continue
-    return found
-
-
 async def ended(stage: Stage, run: Run) -> None:
     """Wait until a run has ended, as this server sees it."""
 
@@ -131,16 +76,16 @@ async def test_agents_of_a_server_that_is_cut_off_do_not_act_beside_others(
     agent, url = write(tmp_path, ACTING), await postgres.blank()
     async with servers(tmp_path, agent, url, ALONE, WATCHFUL) as ((here, there), proxy):
         begun = await retry_while_unavailable(here.begin)
-        await acts.after(here, 0)
+        await acts.after(here.folder, 0)
         proxy.swallow_questions()
         await ended(there, begun)  # as its lease is over
         again = await retry_while_unavailable(there.begin, submit("again", "m2"))
-        await acts.after(there, 0)
-        assert max(acts.by(here)) < min(acts.by(there))
-        assert states_of(here) == {"T"}
+        await acts.after(there.folder, 0)
+        assert max(acts.by(here.folder)) < min(acts.by(there.folder))
+        assert is_frozen(here.folder)
         proxy.pass_questions()
         await here.until_nothing_runs()
-        assert max(acts.by(here)) < min(acts.by(there)), "it was killed as it was"
+        assert max(acts.by(here.folder)) < min(acts.by(there.folder)), "it was killed as it was"
         acts.enough()
         assert text_of(await retry_while_unavailable(there.until_it_ends, again)) == "enough"
         assert reason_of(await there.until_it_ends(begun)) == "lost"
@@ -149,16 +94,16 @@ async def test_agents_of_a_server_that_is_cut_off_do_not_act_beside_others(
 async def test_an_outage_freezes_agents_and_ends_no_run(
     tmp_path: Path, postgres: Databases, acts: Acts, caplog: pytest.LogCaptureFixture
 ) -> None:
-    agent, url = write(tmp_path, ACTING), await postgres.blank()
+    agent, url = write(tmp_path, ACTING, f"timeouts: {{idle: {IDLE}}}"), await postgres.blank()
     async with servers(tmp_path, agent, url, WATCHFUL) as ((here,), proxy):
         begun = await retry_while_unavailable(here.begin)
-        await acts.after(here, 0)
-        for _ in range(2):
-            proxy.swallow_questions()
-            await until(lambda: states_of(here) == {"T"})
-            count, frozen_at = len(acts.by(here)), since_boot()
-            proxy.pass_questions()
-            assert min(await acts.after(here, count)) > frozen_at
+        await acts.after(here.folder, 0)
+        proxy.swallow_questions()
+        await until(lambda: is_frozen(here.folder))
+        count, frozen_at = len(acts.by(here.folder)), since_boot()
+        await until(lambda: since_boot() > frozen_at + IDLE)  # which counts for no timeout
+        proxy.pass_questions()
+        assert min(await acts.after(here.folder, count)) > frozen_at + IDLE
         assert "1 agents were frozen" in caplog.text
         acts.enough()
         assert text_of(await retry_while_unavailable(here.until_it_ends, begun)) == "enough"
@@ -173,16 +118,16 @@ async def test_an_agent_that_waits_goes_on_if_nobody_has_answered_elsewhere(
         begun = await retry_while_unavailable(here.begin)
         await retry_while_unavailable(here.until_it_waits, begun)
         proxy.swallow_questions()
-        await until(lambda: states_of(here) == {"T"})
-        count, frozen_at = len(acts.by(here)), since_boot()
+        await until(lambda: is_frozen(here.folder))
+        count, frozen_at = len(acts.by(here.folder)), since_boot()
         if answered == "here":
             proxy.pass_questions()
-            assert min(await acts.after(here, count)) > frozen_at
+            assert min(await acts.after(here.folder, count)) > frozen_at
             await retry_while_unavailable(here.supervisor.answer, "ann", begun.id, approved())
         else:
             await retry_while_unavailable(there.supervisor.answer, "ann", begun.id, approved())
-            await acts.after(there, 0)
+            await ended(there, begun)
             proxy.pass_questions()
             await here.until_nothing_runs()
-            assert len(acts.by(here)) == count, "it was killed as it was"
+            assert len(acts.by(here.folder)) == count, "it was killed as it was"
         assert text_of(await retry_while_unavailable(there.until_it_ends, begun)) == "approved"

@@ -37,9 +37,13 @@ class RunLease:
         self._execution: Execution | None = None
 
     @property
-    def is_over(self) -> bool:
-        """Whether its process is frozen."""
-        return self._until <= since_boot()
+    def overdue(self) -> float:
+        """For how many seconds it has been over; 0 if it is not."""
+        return max(0.0, since_boot() - self._until)
+
+    def is_frozen(self) -> bool:
+        """Whether its process has been frozen."""
+        return self.overdue > 0 and isinstance(self._execution, ProcessExecution)
 
     def bind(self, execution: Execution) -> None:
         """It holds for this process from now on: call it before that gets its turn."""
@@ -73,6 +77,7 @@ class Leases:
     def hold(self, attempt: Attempt, lease: RunLease) -> None:
         """Extend the lease of this attempt at each renewal, as long as it is executed."""
         self._held[attempt] = lease
+        attempt.is_frozen = lease.is_frozen
 
     def close(self) -> None:
         """Extend none any more."""
@@ -88,8 +93,8 @@ class Leases:
         frozen = 0
         for attempt, lease in self._held.items():
             if renewal.epochs.get(attempt.run.id) == attempt.run.epoch:
-                frozen += lease.is_over
-                lease.extend(renewal.until)
+                frozen += lease.is_frozen()
+                _extend(attempt, lease, renewal.until)
             else:
                 others.append(attempt)
         if frozen:
@@ -110,7 +115,7 @@ class Leases:
             if lease is None:
                 continue
             if _is_owned(attempt, run, lease):
-                lease.extend(until)
+                _extend(attempt, lease, until)
             elif attempt.state not in LEAVING:
                 log.info("run %s: not ours any more; ending its process here", attempt.run.id)
                 attempt.end_at_once()
@@ -121,4 +126,9 @@ def _is_owned(attempt: Attempt, run: Run | None, lease: RunLease) -> bool:
     if run is None or run.epoch != attempt.run.epoch:
         return False
     # A run that has ended lets the next one begin anywhere: its process may only finish its exit.
-    return run.status != "done" or not lease.is_over
+    return run.status != "done" or not lease.overdue
+
+
+def _extend(attempt: Attempt, lease: RunLease, until: float) -> None:
+    attempt.skip_time(lease.overdue)
+    lease.extend(until)
