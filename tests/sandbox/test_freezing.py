@@ -137,6 +137,20 @@ async def test_a_frozen_agent_can_be_killed(job: tuple[str, Job]) -> None:
         assert (times(job[1], "parent"), times(job[1], "child")) == before
 
 
+async def test_a_frozen_agent_is_killed_for_the_next_one_of_its_chat(job: tuple[str, Job]) -> None:
+    async with started(*job) as child:
+        child.run_until(since_boot() + LONG)
+        await until((job[1].state / "ready").exists)
+        child.run_until(since_boot())
+        await until(lambda: is_frozen(child))
+        began = since_boot()
+        async with started(*job) as following:  # of another server, as this one hangs
+            following.run_until(began + LONG)
+            assert (await child.wait()).signal == 9
+            await acts_after(job[1], began)
+        assert list((job[1].state.parent / ".wanted").iterdir()) == []
+
+
 async def test_no_agent_is_started_past_its_lease(job: tuple[str, Job]) -> None:
     job[1].state.mkdir(parents=True)
     taken = os.open(job[1].state, os.O_RDONLY)  # an earlier process has the folder

@@ -57,7 +57,10 @@ async def servers(
             way = proxy.url if number == 0 else url
             stage = staged(own, agent, url=way, limits=each, settings=STORE)
             stages.append(await stack.enter_async_context(stage))
-        yield stages, proxy
+        try:
+            yield stages, proxy
+        finally:
+            proxy.pass_questions()  # a store is closed when it has written all
     await proxy.close()
 
 

@@ -2,8 +2,8 @@
 
     python -I -S container_keeper.py SOCKET OPTION=VALUE... -- CREATE COMMAND...
 
-It speaks with the server as keeper.py does (rules 2, 3, 4 and 6 there). It differs because an agent
-in a container is no child of ours: the engine has it, and only the engine can end it.
+It speaks with the server as keeper.py does (rules 2, 3, 4, 6 and 7 there). It differs because an
+agent in a container is no child of ours: the engine has it, and only the engine can end it.
 
 Rule 1: the container is created, started and removed by separate commands of the engine, so that
         what the engine has to say about an image or a folder comes before anything of the agent's,
@@ -42,9 +42,10 @@ from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mobox.sandbox import keeper, measuring, staging
+    from mobox.sandbox import freezing, keeper, measuring, staging
 else:  # a script that is run without the packages of the server
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+    import freezing
     import keeper
     import measuring
     import staging
@@ -173,6 +174,9 @@ class Container:
     def _keep_to_the_lease(self) -> None:
         """Pause the container when its lease is over; let it continue when it is renewed."""
         left = self._orders.left()
+        if self._is_paused and freezing.is_wanted(os.environ["MOBOX_STATE"]):
+            self._remove()
+            return
         if left is None or (left <= 0) == self._is_paused:
             return
         word = "unpause" if self._is_paused else "pause"

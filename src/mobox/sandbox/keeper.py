@@ -20,6 +20,8 @@ Rule 6: `L` and a time let the agent run until then, by a clock of this machine 
         no later time has come by then, all its processes are stopped (SIGSTOP), whatever keeps the
         server from sending one: another server may own the run from then on. They continue when a
         later time comes, and are killed like any others. Without any `L` there is no such limit.
+Rule 7: they are killed, too, if another keeper waits for their folder: then the chat has an attempt
+        with a valid lease, and this one will never be continued.
 
 The options, those with a star any number of times:
 
@@ -201,20 +203,24 @@ def has_folder(state: str, orders: Orders) -> bool:
 
     It may be lent to a spare meanwhile, and another folder have its place: then that is locked.
     """
-    is_reported = False
-    while True:
-        try:
-            folder = os.open(state, os.O_RDONLY)
-        except FileNotFoundError:  # its chat was deleted
-            return False
-        if locks(folder) and is_own(folder, state):
-            return True
-        os.close(folder)
-        if not is_reported:
-            os.write(2, TAKEN)
-            is_reported = True
-        if select.select([orders.server], [], [], AGAIN)[0] and orders.read():
-            return False
+    wish: int | None = None
+    try:
+        while True:
+            try:
+                folder = os.open(state, os.O_RDONLY)
+            except FileNotFoundError:  # its chat was deleted
+                return False
+            if locks(folder) and is_own(folder, state):
+                return True
+            os.close(folder)
+            if wish is None:
+                os.write(2, TAKEN)
+                wish = module("freezing").want(state)
+            if select.select([orders.server], [], [], AGAIN)[0] and orders.read():
+                return False
+    finally:
+        if wish is not None:
+            module("freezing").want_no_more(state, wish)
 
 
 def is_own(folder: int, state: str) -> bool:
@@ -338,6 +344,7 @@ class Watch:
         self._woken = woken
         self._init = init
         self._options = options
+        self._state = os.environ["MOBOX_STATE"]  # the chat's folder; of a spare its own, until then
         self._leader = agent  # who gets the signals: in a sandbox, the agent is not our child
         self._has_exceeded = False
         self._stopped: set[int] | None = None  # what is stopped, while the lease is over
@@ -382,11 +389,13 @@ class Watch:
         """Stop all processes when the lease is over; let them continue when it is renewed."""
         left = self._orders.left()
         if left is not None and left <= 0:
-            before, found = self._stopped or set(), stop_all(self._leader)
+            before, found = self._stopped or set(), module("freezing").stop_all(self._leader)
             self._is_stopping = not found <= before  # each of them may have started others
             self._stopped = before | found
+            if module("freezing").is_wanted(self._state):
+                kill_all(self._agent)
         elif self._stopped is not None:
-            continue_all(self._leader, self._stopped)
+            module("freezing").continue_all(self._leader, self._stopped)
             self._stopped, self._is_stopping = None, False
 
     def _measure(self) -> None:
@@ -434,6 +443,7 @@ class Watch:
         """Give the folder of a chat to this spare; returns the answer for the server."""
         try:
             module("lending").lend(chat, own_folder())  # its descriptor stays open, for the lock
+            self._state = chat
             if "uid" in self._options:
                 module("staging").give_to(os.environ["MOBOX_STATE"], int(self._options["uid"][0]))
         except Exception as error:  # noqa: BLE001 - whatever it is, the server has to know
@@ -466,39 +476,6 @@ def kill_all(agent: int) -> None:
     for pid in stopped:
         with suppress(OSError):
             os.kill(pid, signal.SIGKILL)
-
-
-def stop_all(leader: int) -> set[int]:
-    """Stop the processes of the agent that run; returns them. Call it until it finds no others.
-
-    One that the agent itself has stopped is not among them, and stays stopped.
-    """
-    if sys.platform != "linux":  # without /proc only the group of the agent is known
-        send_signal(leader, signal.SIGSTOP)
-        return set()
-    found = module("measuring").descendants(os.getpid())[0]
-    running = {pid for pid in found if not is_stopped(pid)}
-    for pid in running:
-        with suppress(OSError):
-            os.kill(pid, signal.SIGSTOP)
-    return running
-
-
-def continue_all(leader: int, stopped: set[int]) -> None:
-    """Let those continue that `stop_all` has stopped."""
-    if sys.platform != "linux":
-        send_signal(leader, signal.SIGCONT)
-        return
-    for pid in stopped.intersection(module("measuring").descendants(os.getpid())[0]):
-        with suppress(OSError):
-            os.kill(pid, signal.SIGCONT)
-
-
-def is_stopped(pid: int) -> bool:
-    """Whether a process is stopped, or has ended."""
-    with suppress(OSError, IndexError):
-        return text_of(f"/proc/{pid}/stat").rpartition(")")[2].split()[0] in "Tt"
-    return True
 
 
 def reap(agent: int) -> int | None:
