@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -149,6 +150,17 @@ async def test_a_frozen_agent_is_killed_for_the_next_one_of_its_chat(job: tuple[
             assert (await child.wait()).signal == 9
             await acts_after(job[1], began)
         assert list((job[1].state.parent / ".wanted").iterdir()) == []
+
+
+async def test_a_keeper_that_was_stopped_for_long_still_kills(job: tuple[str, Job]) -> None:
+    async with started(*job) as child:
+        await until((job[1].state / "ready").exists)
+        os.kill(child.pid, signal.SIGSTOP)
+        for _ in range(10_000):  # more than it can be sent
+            child.run_until(since_boot() + LONG)
+        child.kill()
+        os.kill(child.pid, signal.SIGCONT)
+        assert (await child.wait()).signal == 9
 
 
 async def test_no_agent_is_started_past_its_lease(job: tuple[str, Job]) -> None:

@@ -311,8 +311,9 @@ class Following(ABC):
         self._on_renewal.append(callback)
 
     def _publish_renewal(self, renewal: Renewal) -> None:
+        loop = asyncio.get_running_loop()
         for call in self._on_renewal:
-            call(renewal)
+            loop.call_soon(call, renewal)  # an error in it must not stop the writer
 
     @property
     def wake_ups(self) -> Literal["none", "up", "down"]:
