@@ -189,9 +189,9 @@ BY_RUN_ID = {
     "read", "readers", "set_reader", "take_over",
 }  # fmt: skip
 OF_THE_STORE = {
-    "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "files", "forget_deleted",
-    "idle_chats", "has_active_worker", "is_running", "settle", "still_there", "stopping",
-    "wake_ups", "when_work",
+    "acts_until", "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "files",
+    "forget_deleted", "idle_chats", "has_active_worker", "is_running", "settle", "still_there",
+    "stopping", "wake_ups", "when_renewed", "when_work",
 }  # fmt: skip
 
 
