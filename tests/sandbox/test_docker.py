@@ -25,6 +25,7 @@ from mobox.sandbox.bubblewrap import OUTER_USER
 from mobox.sandbox.docker import DockerProcess, DockerSandbox, Engine
 from mobox.sandbox.kept_process import AGENT_PATH
 from mobox.sandbox.mounts import Mount
+from mobox.storage.renewals import since_boot
 from sandbox.container_image import IMAGE, import_image
 from support.waiting import until
 
@@ -559,6 +560,58 @@ async def start_waiting(folder: Path) -> tuple[DockerProcess, Job]:
     child = DockerSandbox().start(job)
     await until_ready(child)
     return child, job
+
+
+ACTS = """
+import os, sys, time
+print("ready", flush=True)
+with open(os.environ["MOBOX_STATE"] + "/acts", "a", buffering=1) as file:
+    while True:
+        print(time.clock_gettime(time.CLOCK_BOOTTIME), file=file)
+        time.sleep(0.001)
+"""
+
+
+def acts(job: Job) -> list[float]:
+    return [float(line) for line in (job.state / "acts").read_text().split("\n")[:-1]]
+
+
+def is_paused(engine: list[str], job: Job) -> bool:
+    command = [
+        *engine,
+        "ps",
+        "--filter",
+        "status=paused",
+        "--filter",
+        f"name={docker.name_of(job)}",
+    ]
+    return bool(subprocess.check_output([*command, "--quiet"]).strip())
+
+
+@pytest.mark.parametrize("how", ["renewed", "killed"])
+async def test_a_container_is_paused_past_its_lease(
+    engine: list[str], tmp_path: Path, how: str
+) -> None:
+    job = job_of(tmp_path, ACTS)
+    child = DockerSandbox().start(job)
+    child.run_until(since_boot() + 3600)
+    await until_ready(child)
+    await until(lambda: acts(job))
+    child.run_until(since_boot())
+    await until(lambda: is_paused(engine, job))
+    before = acts(job)
+    renewed_at = since_boot()
+    assert max(before) < renewed_at
+    if how == "renewed":
+        child.run_until(renewed_at + 3600)
+        begun = len(before) + 1  # it may have been frozen while it wrote a line
+        await until(lambda: len(acts(job)) > begun)
+        assert min(acts(job)[begun:]) > renewed_at
+    child.kill()
+    assert await child.wait() == Status(signal=9)
+    assert containers(engine, job) == []
+    assert how == "renewed" or acts(job) == before
+    close(child)
 
 
 @pytest.mark.usefixtures("engine")

@@ -190,10 +190,10 @@ BY_RUN_ID = {
     "raw_lines", "read", "readers", "requeue", "set_reader", "take_over",
 }  # fmt: skip
 OF_THE_STORE = {
-    "left_waiting",
     "can_write", "check", "check_version", "claim", "close", "count_raw", "delete_idle", "drop_raw",
     "expired", "files", "forget_deleted", "idle_chats", "has_active_worker", "is_running", "load",
     "settle", "still_there", "stopping", "wake_ups", "when_work",
+    "acts_until", "left_waiting", "when_renewed",
 }  # fmt: skip
 
 

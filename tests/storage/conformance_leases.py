@@ -11,8 +11,20 @@ import pytest
 from mobox.errors import Fenced
 from mobox.events import Done
 from mobox.storage import Settings, Storage
-from storage.conformance import BEGINNING, Conformance, begin, opened, say, seqs, submit, words
+from mobox.storage.renewals import Renewal, since_boot
+from storage.conformance import (
+    BEGINNING,
+    QUESTION,
+    Conformance,
+    begin,
+    opened,
+    say,
+    seqs,
+    submit,
+    words,
+)
 from support.clocks import Clock
+from support.waiting import until
 
 Stores: TypeAlias = AbstractAsyncContextManager[list[Storage]]
 
@@ -51,6 +63,23 @@ class LeasesConformance(Conformance):
             assert [run.id for run in await two.expired()] == [let_go.id]
             renewed = await two.run("ann", kept.id)
             assert (renewed.lease_owner, renewed.epoch) == (kept.lease_owner, 1)
+
+    async def test_a_renewal_names_the_runs_that_are_still_ours(self, tmp_path: Path) -> None:
+        renewals: list[Renewal] = []
+        settings = Settings(lease=0.3)  # renewed every tenth of a second
+        async with self.opened(tmp_path, settings) as (one, two):
+            kept, queued, taken, waiting = [
+                await begin(one, submit(chat_id=f"chat {n}")) for n in range(4)
+            ]
+            await one.queue(queued.id, queued.epoch)
+            await one.queue(taken.id, taken.epoch)
+            await two.take_over(taken.id, taken.epoch)
+            await say(one, waiting, *BEGINNING, *QUESTION)
+            assert one.acts_until(kept) < since_boot() + settings.lease
+            one.when_renewed(renewals.append)
+            await until(lambda: renewals)
+            assert renewals[0].epochs == {kept.id: kept.epoch}
+            assert renewals[0].until < since_boot() + settings.lease
 
     async def test_each_process_has_its_own_readers(self, tmp_path: Path) -> None:
         async with self.opened(tmp_path, Settings()) as (one, two):

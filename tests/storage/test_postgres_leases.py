@@ -17,6 +17,7 @@ from mobox.storage import Settings
 from mobox.storage.postgres import PostgresStorage
 from mobox.storage.postgres.database import DatabaseClock, connector
 from mobox.storage.postgres.reads import expired_runs
+from mobox.storage.renewals import since_boot
 from mobox.storage.retry import retry_while_unavailable
 from storage.conformance import SECONDS, say, submit, words
 from storage.test_postgres_outage import CALM, HASTY, begin, execute
@@ -168,7 +169,7 @@ def test_the_time_of_the_database_passes_while_this_machine_sleeps(
 ) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: 1.0)  # as it does not
     clock = DatabaseClock(Settings())
-    clock.set(5_000)
+    clock.set(5_000, clock.seconds())
     began = time.clock_gettime(time.CLOCK_BOOTTIME)
     while time.clock_gettime(time.CLOCK_BOOTTIME) < began + 0.01:
         pass
@@ -180,8 +181,18 @@ def test_fallback_clock_is_used_where_none_counts_sleep(
 ) -> None:
     for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC", "clock_gettime"):  # as on Windows
         monkeypatch.delattr(time, name)
-    anew = runpy.run_path(inspect.getfile(DatabaseClock))
-    assert anew["DatabaseClock"](Settings()).seconds() <= time.monotonic()
+    anew = runpy.run_path(inspect.getfile(since_boot))
+    assert anew["since_boot"]() <= time.monotonic()
+
+
+def test_an_answer_that_took_long_does_not_set_the_clock() -> None:
+    clock = DatabaseClock(Settings(lease=3600))
+    clock.set(5_000, clock.seconds() - 3600)  # there was no other
+    clock.set(9_000_000, clock.seconds())
+    clock.set(5_000, clock.seconds() - 3600)
+    assert clock.now() >= 9_000_000
+    clock.set(5_000, clock.seconds())
+    assert clock.now() < 9_000_000, "the database may have another clock now"
 
 
 async def test_store_after_sleep_does_not_know_who_else_slept(

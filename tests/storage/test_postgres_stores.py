@@ -178,7 +178,7 @@ async def test_lease_uses_the_databases_clock(database: Database) -> None:
         assert run.lease_until <= after + 3_600_000
         assert before - run.started_at < SECONDS * 1000
     wrong = DatabaseClock(Settings(lease=1))
-    wrong.set(5_000)
+    wrong.set(5_000, wrong.seconds())
     assert 5_000 <= wrong.now() < 5_000 + SECONDS * 1000, "whatever this machine says"
     assert 6_000 <= wrong.lease("me").until < 6_000 + SECONDS * 1000
 

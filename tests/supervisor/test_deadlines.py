@@ -51,3 +51,15 @@ def test_it_may_wait_again_as_long_as_before() -> None:
     agent.note(1050, waits=False)
     agent.note(1055, waits=True)
     assert agent.next == 1105
+
+
+def test_the_time_that_it_is_frozen_is_not_its_own() -> None:
+    agent = deadlines()
+    agent.skip(200)
+    assert agent.next == 1210
+    for now in range(1200, 1296, 5):
+        agent.note(now, waits=False)
+    assert agent.next == 1300
+    agent.note(1296, waits=True)
+    agent.skip(200)
+    assert agent.next == 1296 + 200 + 50

@@ -36,6 +36,10 @@ class Proxy:
         """What a store says from now on is never heard."""
         self._questions_pass = False
 
+    def pass_questions(self) -> None:
+        """What a store says from now on is heard again; what was swallowed is lost."""
+        self._questions_pass = True
+
     def swallow_answer_to(self, words: bytes) -> None:
         """From the question on that contains these words nobody hears what the database says."""
         self._last_words = words

@@ -30,7 +30,7 @@ from mobox.capture.catalog import Agent
 from mobox.capture.execution import STDERR_TAIL, Outcome
 from mobox.events import JSON
 from mobox.events.turn import Answer, Frontend, Turn
-from mobox.sandbox import Child, Job, Sandbox, Status
+from mobox.sandbox import Child, Job, LeasedChild, Sandbox, Status
 
 READ_SIZE: Final = 64 * 1024
 
@@ -96,6 +96,11 @@ class ProcessExecution:
         Whatever a process may use only for its run, such as a key, becomes valid here.
         """
         self._send_message("turn", turn)
+
+    def run_until(self, deadline: float) -> None:
+        """Let it run until then, where its sandbox can freeze it; see `LeasedChild`."""
+        if isinstance(self._child, LeasedChild):
+            self._child.run_until(deadline)
 
     @property
     def pid(self) -> int:

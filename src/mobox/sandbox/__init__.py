@@ -106,6 +106,18 @@ class Child(Protocol):
         ...
 
 
+@runtime_checkable
+class LeasedChild(Child, Protocol):
+    """A process that stops when the lease of its run is over, also if the server hangs."""
+
+    def run_until(self, deadline: float) -> None:
+        """Freeze the job at this time, unless a later one is sent before; then it continues.
+
+        The time is that of `mobox.storage.renewals.since_boot`. May be called at any time.
+        """
+        ...
+
+
 class NotBound(Exception):
     """A spare cannot have the state folder of a chat, for the reason given."""
 

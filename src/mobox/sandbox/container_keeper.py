@@ -2,8 +2,8 @@
 
     python -I -S container_keeper.py SOCKET OPTION=VALUE... -- CREATE COMMAND...
 
-It speaks with the server as keeper.py does (rules 2, 3 and 4 there). It differs because an agent in
-a container is no child of ours: the engine has it, and only the engine can end it.
+It speaks with the server as keeper.py does (rules 2, 3, 4, 6 and 7 there). It differs because an
+agent in a container is no child of ours: the engine has it, and only the engine can end it.
 
 Rule 1: the container is created, started and removed by separate commands of the engine, so that
         what the engine has to say about an image or a folder comes before anything of the agent's,
@@ -12,6 +12,9 @@ Rule 2: its name is made from the state folder. Whoever has locked the folder ma
         of that name: a keeper that was killed has left it.
 Rule 3: the server's death ends the container, as with keeper.py; after the keeper's own death the
         server removes it, or the next server that starts (`docker.py`).
+Rule 4: past its lease the container is paused by the engine. One that cannot be paused, as by
+        rootless engines with cgroup v1, is removed instead. An engine lets a paused container
+        continue to kill it: its processes get their signals before.
 
 The options, those with a star any number of times:
 
@@ -39,9 +42,10 @@ from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mobox.sandbox import keeper, measuring, staging
+    from mobox.sandbox import freezing, keeper, measuring, staging
 else:  # a script that is run without the packages of the server
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+    import freezing
     import keeper
     import measuring
     import staging
@@ -62,13 +66,14 @@ def main(arguments: list[str]) -> None:
     """Run a container, and stay until it is removed."""
     end = arguments.index("--")
     server, create = keeper.own(int(arguments[0])), arguments[end + 1 :]
+    orders = keeper.Orders(server)
     options = keeper.read_options(arguments[1:end])
     woken = keeper.ignore_signals()
     state = os.environ["MOBOX_STATE"]
-    if keeper.has_folder(state, server):
+    if keeper.has_folder(state, orders) and keeper.has_lease(orders):
         if "uid" in options:
             staging.give_to(state, int(options["uid"][0]))
-        ended = Container(server, woken, options).run(create)
+        ended = Container(orders, woken, options).run(create)
     else:
         ended = f"signal {signal.SIGTERM:d}"
     keeper.clean_up(options)
@@ -79,8 +84,9 @@ def main(arguments: list[str]) -> None:
 class Container:
     """A container from its creation to its removal."""
 
-    def __init__(self, server: int, woken: int, options: keeper.Options) -> None:
-        self._server = server
+    def __init__(self, orders: keeper.Orders, woken: int, options: keeper.Options) -> None:
+        self._orders = orders
+        self._server = server = orders.server
         self._woken = woken
         self._engine = options["engine"]
         self._remover = options["remover"]
@@ -90,6 +96,7 @@ class Container:
         self._init = Init(server, options)
         self._has_to_stop = False  # asked for, and not done yet
         self._is_removed = False
+        self._is_paused = False
         self._exceeded = False
 
     def run(self, create: list[str]) -> str:
@@ -99,7 +106,7 @@ class Container:
             os.write(2, f"{problem}\n".encode("utf-8", "replace"))
             self._init.close()
             return f"exit {keeper.NOT_RUNNABLE}"
-        if select.select([self._server], [], [], 0)[0]:  # stopped before it has started
+        if self._is_stopped() or not keeper.has_lease(self._orders):
             self._remove()
             self._init.close()
             return f"signal {signal.SIGKILL:d}"
@@ -110,6 +117,10 @@ class Container:
                 self._wait()
         self._init.close()
         return self._end(client.returncode)
+
+    def _is_stopped(self) -> bool:
+        """Whether the server has sent a command before the container was started."""
+        return bool(select.select([self._server], [], [], 0)[0] and self._orders.read())
 
     def _create(self, create: list[str]) -> str:
         """Create it; returns why that failed, else nothing."""
@@ -134,12 +145,17 @@ class Container:
         seconds = AGAIN if self._has_to_stop else measuring.OFTEN
         commands = [] if self._is_removed else [self._server]
         watched = [*commands, self._woken, *self._init.watched]
+        left = None if self._is_paused else self._orders.left()
+        seconds = seconds if left is None else max(0.0, min(seconds, left))
         ready, _, _ = select.select(watched, [], [], seconds)
         if self._woken in ready:
             os.read(self._woken, 4096)
         self._init.read(ready)
         if self._server in ready:
-            self._obey(keeper.hear(self._server))
+            for order in self._orders.read():
+                self._obey(order)
+        if not self._is_removed:
+            self._keep_to_the_lease()
         if self._has_to_stop:
             # It fails while the container is starting; the next attempt may not.
             signalled = command([*self._engine, "kill", "--signal", "TERM", self._name])
@@ -147,13 +163,27 @@ class Container:
         if not self._is_removed:
             self._measure()
 
-    def _obey(self, orders: bytes) -> None:
-        if keeper.KILL in orders:
+    def _obey(self, order: bytes) -> None:
+        if order == keeper.KILL and not self._is_removed:
             self._remove()
             if not self._is_removed:
                 time.sleep(AGAIN)  # the end of the server's socket stays readable: it tries again
-        elif keeper.TERMINATE in orders:
+        elif order == keeper.TERMINATE:
             self._has_to_stop = True
+
+    def _keep_to_the_lease(self) -> None:
+        """Pause the container when its lease is over; let it continue when it is renewed."""
+        left = self._orders.left()
+        if self._is_paused and freezing.is_wanted(os.environ["MOBOX_STATE"]):
+            self._remove()
+            return
+        if left is None or (left <= 0) == self._is_paused:
+            return
+        word = "unpause" if self._is_paused else "pause"
+        if command([*self._engine, word, self._name])[1]:
+            self._remove()
+        else:
+            self._is_paused = not self._is_paused
 
     def _measure(self) -> None:
         if exceeded := self._meter.exceeded():
@@ -165,7 +195,18 @@ class Container:
             self._exceeded = True
             keeper.say(self._server, f"exceeded {exceeded}")
 
+    def _kill_paused(self) -> None:
+        """Kill the processes, which die as soon as the engine lets them continue."""
+        words = ["inspect", "--format", "{{.State.Pid}} {{.Id}}", self._name]
+        pid, _, name = command([*self._engine, *words])[0].partition(" ")
+        if pid.isdecimal() and is_of(int(pid), name.strip()):
+            for each in (*measuring.descendants(int(pid))[0], int(pid)):
+                with suppress(OSError):
+                    os.kill(each, signal.SIGKILL)
+
     def _remove(self) -> None:
+        if self._is_paused:
+            self._kill_paused()
         problem = command([*self._remover, self._name])[1]
         self._is_removed = not problem or any(word in problem for word in GONE)
         self._has_to_stop = False
@@ -253,6 +294,13 @@ def port_of(listening: socket.socket) -> int | None:
             host, port = listening.getsockname()
             return int(port) if host == "127.0.0.1" else None
     return None
+
+
+def is_of(pid: int, container: str) -> bool:
+    """Whether a process is the container's, by its cgroups: the engine may count others than we."""
+    with suppress(OSError):
+        return bool(container) and container in keeper.text_of(f"/proc/{pid}/cgroup")
+    return False
 
 
 def ended(code: int) -> str:

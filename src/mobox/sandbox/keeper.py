@@ -16,6 +16,12 @@ Rule 4: the keeper writes lines to the socket: `pid N`; `exceeded LIMIT`, after 
         descriptor.
 Rule 5: a spare has no chat yet. `H` and a path give it the folder of a chat, locked: lending.py.
         The answer is `bound`, or `refused` and why. The folder is put back at the end of all.
+Rule 6: `L` and a time let the agent run until then, by a clock of this machine that nobody sets. If
+        no later time has come by then, all its processes are stopped (SIGSTOP), whatever keeps the
+        server from sending one: another server may own the run from then on. They continue when a
+        later time comes, and are killed like any others. Without any `L` there is no such limit.
+Rule 7: they are killed, too, if another keeper waits for their folder: then the chat has an attempt
+        with a valid lease, and this one will never be continued.
 
 The options, those with a star any number of times:
 
@@ -53,13 +59,16 @@ LIMITS = {
 MEASURED = ("memory", "processes", "disk", "files")
 SET_DEATH_SIGNAL, SET_SUBREAPER = 1, 36  # <linux/prctl.h>
 NOT_FOUND, NOT_RUNNABLE = 127, 126  # the exit codes of shells
-TERMINATE, KILL, HAND_OVER = b"T", b"K", b"H"
+TERMINATE, KILL, HAND_OVER, RUN_UNTIL = b"T", b"K", b"H", b"L"
+CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # as in storage/renewals.py
 LENT = ".mobox-lent"  # as in lending.py
 TAKEN = b"mobox: waiting until an earlier process of this chat has ended\n"
 AGAIN = 0.02
 """Seconds between two attempts to lock a state folder: there is no notification."""
 ROUNDS = 20
 """How often new processes are looked for before all are killed."""
+FROZEN = 0.5
+"""Seconds between two looks at processes that are stopped."""
 
 Options = dict[str, list[str]]
 
@@ -68,6 +77,7 @@ def main(arguments: list[str]) -> None:
     """Start the agent, and stay until all its processes have ended."""
     end = arguments.index("--")
     server, command = own(int(arguments[0])), arguments[end + 1 :]
+    orders = Orders(server)
     options = read_options(arguments[1:end])
     spare = [own(int(number)) for number in options.get("spare", ())]
     init = [int(number) for number in options.get("init", ())]
@@ -76,7 +86,7 @@ def main(arguments: list[str]) -> None:
     woken = ignore_signals()
     prctl(SET_SUBREAPER, 1)
     state = os.environ["MOBOX_STATE"]
-    if not has_folder(state, server):
+    if not (has_folder(state, orders) and has_lease(orders)):
         clean_up(options)
         say(server, f"signal {signal.SIGTERM:d}")
         os._exit(0)
@@ -94,7 +104,7 @@ def main(arguments: list[str]) -> None:
     if init:
         os.close(inside)
     let_go_of_the_pipes()
-    status = Watch(agent, server, woken, outside, options).until_ended()
+    status = Watch(agent, orders, woken, outside, options).until_ended()
     kill_children()
     if spare:
         with suppress(Exception):  # the server tries it again, when this process has ended
@@ -144,25 +154,73 @@ def ignore_signals() -> int:
     return readable
 
 
-def has_folder(state: str, server: int) -> bool:
+class Orders:
+    """What the server sends: commands, and the time until which the agent may run."""
+
+    def __init__(self, server: int) -> None:
+        self.server = server
+        self._received = b""
+        self._until: float | None = None
+
+    def read(self) -> list[bytes]:
+        """Read what was sent; returns the commands. The end of the socket counts as `K`."""
+        data = hear(self.server)
+        if not data:
+            return [KILL]
+        self._received += data
+        found: list[bytes] = []
+        while self._received:
+            command, rest = self._received[:1], self._received[1:]
+            if command in (HAND_OVER, RUN_UNTIL):
+                argument, end, rest = rest.partition(b"\0")
+                if not end:  # the rest of it comes later
+                    break
+                if command == RUN_UNTIL:
+                    self._until = float(argument)
+                else:
+                    found.append(command + argument)
+            else:
+                found.append(command)
+            self._received = rest
+        return found
+
+    def left(self) -> float | None:
+        """For how many seconds the agent may run; `None` without a limit."""
+        return None if self._until is None else self._until - time.clock_gettime(CLOCK)
+
+
+def has_lease(orders: Orders) -> bool:
+    """Wait until the agent may run; false if the server sends a command before."""
+    while (left := orders.left()) is not None and left <= 0:
+        select.select([orders.server], [], [])
+        if orders.read():
+            return False
+    return True
+
+
+def has_folder(state: str, orders: Orders) -> bool:
     """Lock a folder for this process's lifetime; false if the server sends a command before.
 
     It may be lent to a spare meanwhile, and another folder have its place: then that is locked.
     """
-    is_reported = False
-    while True:
-        try:
-            folder = os.open(state, os.O_RDONLY)
-        except FileNotFoundError:  # its chat was deleted
-            return False
-        if locks(folder) and is_own(folder, state):
-            return True
-        os.close(folder)
-        if not is_reported:
-            os.write(2, TAKEN)
-            is_reported = True
-        if select.select([server], [], [], AGAIN)[0]:
-            return False
+    wish: int | None = None
+    try:
+        while True:
+            try:
+                folder = os.open(state, os.O_RDONLY)
+            except FileNotFoundError:  # its chat was deleted
+                return False
+            if locks(folder) and is_own(folder, state):
+                return True
+            os.close(folder)
+            if wish is None:
+                os.write(2, TAKEN)
+                wish = module("freezing").want(state)
+            if select.select([orders.server], [], [], AGAIN)[0] and orders.read():
+                return False
+    finally:
+        if wish is not None:
+            module("freezing").want_no_more(state, wish)
 
 
 def is_own(folder: int, state: str) -> bool:
@@ -279,14 +337,18 @@ def let_go_of_the_pipes() -> None:
 class Watch:
     """Executes the server's commands, and enforces limits, until the agent has ended."""
 
-    def __init__(self, agent: int, server: int, woken: int, init: int, options: Options) -> None:
+    def __init__(self, agent: int, orders: Orders, woken: int, init: int, options: Options) -> None:
         self._agent = agent
-        self._server = server
+        self._orders = orders
+        self._server = orders.server
         self._woken = woken
         self._init = init
         self._options = options
+        self._state = os.environ["MOBOX_STATE"]  # the chat's folder; of a spare its own, until then
         self._leader = agent  # who gets the signals: in a sandbox, the agent is not our child
         self._has_exceeded = False
+        self._stopped: set[int] | None = None  # what is stopped, while the lease is over
+        self._is_stopping = False  # whether there may be more to stop
         measuring = module("measuring")
         limits = {name: int(options[name][0]) for name in MEASURED if name in options}
         folders, cgroups = options.get("measure", []), options.get("cgroup", [])
@@ -303,15 +365,38 @@ class Watch:
                 self._measure()  # it may have ended because of a limit
                 return status
             watched = [self._server, self._woken, *([self._init] if self._init >= 0 else ())]
-            ready, _, _ = select.select(watched, [], [], self._seconds)
+            ready, _, _ = select.select(watched, [], [], self._pause())
             if self._woken in ready:
                 os.read(self._woken, 4096)
             if self._init in ready:
                 self._listen_to_init()
             if self._server in ready:
-                self._obey(hear(self._server))
+                for order in self._orders.read():
+                    self._obey(order)
+            self._keep_to_the_lease()
             if self._seconds is not None and time.monotonic() >= self._next:
                 self._measure()
+
+    def _pause(self) -> float | None:
+        """For how many seconds nothing has to be done by itself."""
+        if self._is_stopping:
+            return 0.0
+        left = self._orders.left() if self._stopped is None else FROZEN
+        seconds = [each for each in (left, self._seconds) if each is not None]
+        return max(0.0, min(seconds)) if seconds else None
+
+    def _keep_to_the_lease(self) -> None:
+        """Stop all processes when the lease is over; let them continue when it is renewed."""
+        left = self._orders.left()
+        if left is not None and left <= 0:
+            before, found = self._stopped or set(), module("freezing").stop_all(self._leader)
+            self._is_stopping = not found <= before  # each of them may have started others
+            self._stopped = before | found
+            if module("freezing").is_wanted(self._state):
+                kill_all(self._agent)
+        elif self._stopped is not None:
+            module("freezing").continue_all(self._leader, self._stopped)
+            self._stopped, self._is_stopping = None, False
 
     def _measure(self) -> None:
         if self._has_exceeded or self._seconds is None:
@@ -345,22 +430,20 @@ class Watch:
                 word = data[5:].strip()
                 pass_on(self._server, b"port %d\n" % (int(word) if word.isdigit() else 0), value)
 
-    def _obey(self, orders: bytes) -> None:
+    def _obey(self, order: bytes) -> None:
         """Bind the agent to a chat, or signal it. It is not reaped yet: its pid is not reused."""
-        if orders.startswith(HAND_OVER):
-            chat, _, orders = orders[1:].partition(b"\0")
-            say(self._server, self._hand_over(os.fsdecode(chat)))
-        if not orders:
-            return
-        if KILL in orders:
+        if order.startswith(HAND_OVER):
+            say(self._server, self._hand_over(os.fsdecode(order[1:])))
+        elif order == KILL:
             kill_all(self._agent)
-        else:
+        elif order == TERMINATE:
             send_signal(self._leader, signal.SIGTERM)
 
     def _hand_over(self, chat: str) -> str:
         """Give the folder of a chat to this spare; returns the answer for the server."""
         try:
             module("lending").lend(chat, own_folder())  # its descriptor stays open, for the lock
+            self._state = chat
             if "uid" in self._options:
                 module("staging").give_to(os.environ["MOBOX_STATE"], int(self._options["uid"][0]))
         except Exception as error:  # noqa: BLE001 - whatever it is, the server has to know
@@ -408,10 +491,10 @@ def reap(agent: int) -> int | None:
 
 
 def hear(server: int) -> bytes:
-    """Read commands; the end of the socket, or an error, counts as `K`."""
+    """Read from the server; nothing at the end of the socket, or after an error."""
     with suppress(OSError):
-        return os.read(server, 8192) or KILL
-    return KILL
+        return os.read(server, 8192)
+    return b""
 
 
 def kill_children() -> None:

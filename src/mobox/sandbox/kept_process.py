@@ -157,6 +157,10 @@ class KeptProcess:
         if answer != "bound":
             raise NotBound(answer.removeprefix("refused "))
 
+    def run_until(self, deadline: float) -> None:
+        """Let it run until then; see `LeasedChild`."""
+        self._send(b"L%r\0" % deadline)
+
     def terminate(self) -> None:
         self._send(b"T")
 
@@ -178,9 +182,15 @@ class KeptProcess:
             serve(*self._listening.pop(0))
 
     def _send(self, command: bytes) -> None:
-        if not self._status.done():
-            with suppress(OSError):  # it has just ended
-                self._socket.send(command)
+        if self._status.done():
+            return
+        try:
+            self._socket.send(command)
+        except BlockingIOError:  # a keeper that was stopped has not read what was sent before
+            if command == b"K":
+                self._socket.shutdown(socket.SHUT_WR)  # which counts as this command
+        except OSError:  # it has just ended
+            return
 
     def _read_status(self) -> None:
         data, descriptors = b"", list[int]()

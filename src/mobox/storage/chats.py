@@ -33,6 +33,7 @@ from mobox.storage.keys import Keys
 from mobox.storage.log import ClientRequest, Log, Run, RunId
 from mobox.storage.owner_limits import OwnerLimits
 from mobox.storage.permissions import Permission
+from mobox.storage.renewals import Renewal
 from mobox.storage.run_lists import RunFilter, RunPage
 from mobox.storage.share_links import ShareLink
 
@@ -309,6 +310,12 @@ class Storage(Log, Chats, Keys, OwnerLimits, Retention, Protocol):
 
     def when_work(self, callback: Callable[[], None]) -> None:
         """Call this when there may be a run to claim or to stop, from any process."""
+
+    def when_renewed(self, callback: Callable[[Renewal], None]) -> None:
+        """Call this whenever the leases of this process were renewed."""
+
+    def acts_until(self, run: Run) -> float:
+        """When the agent of a run whose lease is ours must stop, if it is never renewed."""
 
     async def close(self) -> None:
         """Commit what is pending and release all resources."""

@@ -33,6 +33,7 @@ from mobox.storage.chats import BegunTurn
 from mobox.storage.encoding import Appended, NextAttempt
 from mobox.storage.log import PAGE, Position, Run, RunId
 from mobox.storage.notifications import Notifier, RunNotice
+from mobox.storage.renewals import Renewal
 from mobox.storage.retry import retry_while_unavailable
 
 _TAIL_ENTRIES: Final = 256
@@ -240,6 +241,7 @@ class Following(ABC):
         self._watches: dict[RunId, Watch] = {}
         self._chat_watches: dict[str, ChatWatch] = {}
         self._on_work: list[Callable[[], None]] = []
+        self._on_renewal: list[Callable[[Renewal], None]] = []
         self._poll_seconds = poll_seconds
         self._poller = Poller(self._query, self._waited, lambda: self.wake_ups == "up")
         self._notifier = notifier
@@ -304,6 +306,14 @@ class Following(ABC):
 
     def when_work(self, callback: Callable[[], None]) -> None:
         self._on_work.append(callback)
+
+    def when_renewed(self, callback: Callable[[Renewal], None]) -> None:
+        self._on_renewal.append(callback)
+
+    def _publish_renewal(self, renewal: Renewal) -> None:
+        loop = asyncio.get_running_loop()
+        for call in self._on_renewal:
+            loop.call_soon(call, renewal)  # an error in it must not stop the writer
 
     @property
     def wake_ups(self) -> Literal["none", "up", "down"]:

@@ -51,6 +51,7 @@ from mobox.supervisor.attempts import Attempts, RunSlot, RunSlots
 from mobox.supervisor.input_requests import input_requests_of
 from mobox.supervisor.late_answers import answered_requests_of, late_answers
 from mobox.supervisor.launching import Launcher
+from mobox.supervisor.leases import Leases, RunLease
 from mobox.supervisor.made_files import MadeFiles, OpenFile, list_files, open_file
 from mobox.supervisor.permissions import automatic_replies, create_permissions
 from mobox.supervisor.pruning import sweep_files
@@ -128,6 +129,7 @@ class Supervisor:
         self._reaper = Reaper(storage)
         self._attempts = Attempts(self._reaper)
         self._slots = RunSlots(self._settings, storage, self._attempts, self._starts_runs)
+        self._leases = Leases(storage, self._attempts)
         self._active = ActiveRuns(
             storage, self._attempts, self._settings, Actions(self._stop, self.reap)
         )
@@ -285,6 +287,7 @@ class Supervisor:
                     await self._ended()
         self.hurry()
         await self._ended()
+        self._leases.close()
         await self._spares.close()
         self.environments.close()
 
@@ -410,7 +413,8 @@ class Supervisor:
     def _start(self, run: Run, agent: Agent, slot: RunSlot) -> Attempt:
         state = self._states.of(run.owner, run.chat_id)
         prepare = partial(self.environments.prepare, agent)
-        launch = partial(self._launch, state)
+        lease = self._leases.of(run)
+        launch = partial(self._launch, state, lease)
         is_simulated = self._models.source(agent) == "simulated"
         on_started = partial(self._prepare_spares, agent)
         deps = AttemptDeps(
@@ -428,20 +432,24 @@ class Supervisor:
             attempt.interrupt()
         elif self._draining:
             attempt.leave()
+        self._leases.hold(attempt, lease)
         self._attempts.begin(attempt, slot)
         return attempt
 
-    async def _launch(self, state: Path, agent: Agent, turn: Turn) -> Execution:
+    async def _launch(self, state: Path, lease: RunLease, agent: Agent, turn: Turn) -> Execution:
         """Give the turn to a function of this program, a spare process or a new one."""
         if self._given_launch is not None:
-            return self._given_launch(agent, state, turn)
+            given = self._given_launch(agent, state, turn)
+            lease.bind(given)
+            return given
         caller = Caller(run_id=turn.run_id, attempt=turn.attempt, owner=turn.owner, agent=agent.id)
         if isinstance(agent, FunctionAgent):
             return self._call(agent, state, turn, caller)
         execution = await self._spares.take(agent, state, caller)
         if execution is None:
             chosen = await self.sandboxes.of(agent)
-            return self._launcher.start(agent, chosen, state, turn, caller)
+            execution = self._launcher.start(agent, chosen, state, caller)
+        lease.bind(execution)
         execution.hand_over(turn)
         return execution
 

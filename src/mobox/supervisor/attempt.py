@@ -71,6 +71,8 @@ PREVIEW: Final = 80
 """Characters of the prompt that START shows."""
 WHY: Final = 500
 """Characters of an agent's error that the server's log shows."""
+FROZEN: Final = 1.0
+"""Seconds after which a timeout is checked again of an agent that is frozen."""
 NOT_INSTALLED: Final = "not_installed"
 AFTER_DONE: Final = "mobox: written to stdout after the agent was done:"
 _SUCCESS: Final = Outcome(exit_code=0)
@@ -118,6 +120,8 @@ class Attempt:
         self._is_given_back = False
         self._output_bytes = 0
         self._stderr = ""
+        self.is_frozen: Callable[[], bool] = lambda: False
+        """Whether its processes are frozen, as the lease of the run is over."""
         self.run_has_ended = asyncio.Event()
         """The end of the run is stored; the process may still be exiting."""
 
@@ -438,7 +442,16 @@ class Attempt:
         if self._alarm is not None:
             self._alarm.note(self.state is State.WAITING)
 
+    def skip_time(self, seconds: float) -> None:
+        """It was frozen for so long, and goes on."""
+        if self._alarm is not None:
+            self._alarm.skip(seconds)
+
     def _on_timeout(self, deadlines: Deadlines) -> None:
+        if self.is_frozen():
+            assert self._alarm is not None  # which rings
+            self._alarm.ring_later(FROZEN)
+            return
         self._release_or_end(Termination("error", deadlines.problem()))
 
     # The end

@@ -14,7 +14,6 @@ from mobox.capture.catalog import Agent
 from mobox.capture.egress_access import EgressAccess, EgressGrant
 from mobox.capture.model_access import Caller, ModelAccess, ModelGrant, NoModels
 from mobox.capture.process import ProcessExecution, job_of
-from mobox.events.turn import Turn
 from mobox.sandbox import Child, Job, SpareChild, SpareSandbox
 from mobox.supervisor.sandboxes import Chosen
 
@@ -62,14 +61,11 @@ class Launcher:
         self._models = models
         self._egress = egress
 
-    def start(
-        self, agent: Agent, chosen: Chosen, state: Path, turn: Turn, caller: Caller
-    ) -> ProcessExecution:
-        """Start a process for an attempt, and give it its turn; raises `OSError`."""
+    def start(self, agent: Agent, chosen: Chosen, state: Path, caller: Caller) -> ProcessExecution:
+        """Start a process for an attempt, which gets its turn later; raises `OSError`."""
         access = self._access(agent, chosen)
         access.bind(caller)
         execution, _ = _started(access, lambda: chosen.sandbox.start(access.job(agent, state)))
-        execution.hand_over(turn)
         return execution
 
     def start_spare(

@@ -1,7 +1,7 @@
 """The timers that apply the timeouts to an attempt.
 
 Rule 1: the agent's timeouts apply while it is running; the time that it waits counts for neither.
-        A process that waits is kept for `hold` seconds.
+        A process that waits is kept for `hold` seconds. While it is frozen no time passes.
 Rule 2: what a sandbox really creates is reported at once, in a STATUS of the kind `preparation`.
 Rule 3: that an agent is starting is reported once, if it takes longer than `notice` seconds, and
         never after the agent has read its turn or emitted something.
@@ -45,6 +45,13 @@ class Deadlines:
             self.waits_since = None
         self._active_at = now
 
+    def skip(self, seconds: float) -> None:
+        """It was frozen for so long."""
+        self._active_at += seconds
+        self._ends_at += seconds
+        if self.waits_since is not None:
+            self.waits_since += seconds
+
     @property
     def next(self) -> float:
         """When it times out if nothing happens until then."""
@@ -80,6 +87,14 @@ class TimeoutAlarm:
         self._deadlines.note(self._loop.time(), waits)
         if changes:  # only then the deadline may become earlier
             self._restart()
+
+    def skip(self, seconds: float) -> None:
+        """The agent was frozen for so long."""
+        self._deadlines.skip(seconds)
+
+    def ring_later(self, seconds: float) -> None:
+        """Check it again after so long: the agent is frozen now."""
+        self._timer = self._loop.call_later(seconds, self._due)
 
     def silence(self) -> None:
         """Cancel the timer."""

@@ -61,6 +61,7 @@ from mobox.storage.postgres.server_checks import (
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.postgres.writer import Writer
 from mobox.storage.read_slots import Effort, Searches
+from mobox.storage.renewals import acts_for
 from mobox.storage.run_lists import RunFilter, RunPage
 from mobox.storage.runs import in_next_attempt
 
@@ -167,6 +168,7 @@ class PostgresStorage(Following):
             self._holder,
             self._publish_all,
             opened.writers_connection,
+            self._publish_renewal,
         )
         self._messages = Messages(self._sessions)
         self._leftovers = DeferredDeletes(self._sessions)
@@ -288,6 +290,10 @@ class PostgresStorage(Following):
 
     async def is_running(self, lease_owner: str) -> bool | None:
         return None  # a lost connection is no proof that a process has died
+
+    def acts_until(self, run: Run) -> float:
+        left = ((run.lease_until or 0) - self._clock.now()) / 1000
+        return acts_for(left, self._settings.lease)
 
     async def stopping(self) -> list[Run]:
         return await self._stopping_runs(self._holder)

@@ -24,6 +24,7 @@ from mobox.errors import (
     WrongPooler,
 )
 from mobox.settings import Settings, now_ms
+from mobox.storage.renewals import MARGIN, since_boot
 from mobox.storage.retry import Backoff
 from mobox.storage.runs import Lease
 from mobox.storage.tables import DatabaseState, Migration, check_version, read_migrations
@@ -333,10 +334,12 @@ class Transaction(NamedTuple):
 
 # The database's clock: hosts' clocks may be wrong, and all owners of leases must agree.
 
-_BOOT: Final[int | None] = getattr(time, "CLOCK_BOOTTIME", None)
-"""It advances while the machine sleeps, as the database's clock does; only Linux has it."""
 _A_MOMENT: Final = 1.0
 """Seconds that may pass between reading two clocks."""
+
+
+_LATE: Final = MARGIN / 2
+"""The part of a lease after which an answer is late."""
 
 
 class DatabaseClock:
@@ -355,16 +358,23 @@ class DatabaseClock:
     def seconds(self) -> float:
         """A time with an arbitrary start, for measuring differences."""
         given = self.given
-        return _since_boot() if given is None else given / 1000
+        return since_boot() if given is None else given / 1000
 
     def has_slept(self) -> bool:
         """Whether this machine slept since the last call: perhaps all writers did."""
         before, self._slept = self._slept, _slept()
         return self._slept - before > _A_MOMENT
 
-    def set(self, now: int) -> None:
-        """Set the database's time, which was just read."""
-        self._last = (now, self.seconds())
+    def set(self, now: int, began: float) -> None:
+        """Set the database's time, which was read in a query begun at `began` (`seconds`).
+
+        An answer that took long says little: it would make new leases shorter than they are said to
+        be. It only counts if there was no other for the time of a lease.
+        """
+        at, lease = self.seconds(), self._settings.lease
+        is_late = at - began > lease * _LATE
+        if self._last is None or not is_late or at - self._last[1] > lease:
+            self._last = (now, at)
 
     def now(self) -> int:
         """In milliseconds."""
@@ -387,9 +397,5 @@ class DatabaseClock:
         return Lease(None, self.now() + round(self._settings.queue * 1000))
 
 
-def _since_boot() -> float:
-    return time.monotonic() if _BOOT is None else time.clock_gettime(_BOOT)
-
-
 def _slept() -> float:
-    return _since_boot() - time.monotonic()
+    return since_boot() - time.monotonic()

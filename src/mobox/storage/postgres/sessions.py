@@ -114,7 +114,8 @@ class Sessions:
         """A connection owned by the caller; also reads the database's clock."""
         connection = await self._connect()
         try:
-            self._clock.set(await connection.fetchval(f"SELECT {NOW}"))
+            began = self._clock.seconds()
+            self._clock.set(await connection.fetchval(f"SELECT {NOW}"), began)
         except BaseException:
             connection.terminate()
             raise

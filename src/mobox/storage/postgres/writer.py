@@ -35,6 +35,7 @@ from mobox.storage.postgres.database import (
     reason_of,
 )
 from mobox.storage.postgres.sessions import Sessions
+from mobox.storage.renewals import Renewal, acts_until, since_boot
 from mobox.storage.runs import after_events
 from mobox.storage.tables import RUN, run_of
 
@@ -48,9 +49,9 @@ _RENEW_AGAIN: Final = 1.0
 _RENEW: Final = f"""
 WITH renewed AS (
     UPDATE run SET lease_until = coalesce($1::bigint, {NOW}) + $2
-    WHERE lease_owner = $3 AND status = 'running'
+    WHERE lease_owner = $3 AND status = 'running' RETURNING id, epoch
 )
-SELECT {NOW}
+SELECT {NOW}, array_agg(id), array_agg(epoch) FROM renewed
 """
 _RUNNING: Final = "SELECT chat, id FROM run WHERE chat = ANY($1) AND status = 'running'"
 _BEFORE: Final = """
@@ -77,7 +78,7 @@ class _Waiting(NamedTuple):
 class Writer:
     """Owns the connection that writes logs, and renews the leases of the runs written here."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         sessions: Sessions,
         clock: DatabaseClock,
@@ -85,12 +86,14 @@ class Writer:
         holder: str,
         on_commit: Callable[[Iterable[object]], None],
         connection: Connection,
+        on_renewal: Callable[[Renewal], None],
     ) -> None:
         self._sessions = sessions
         self._clock = clock
         self._settings = settings
         self._holder = holder
         self._on_commit = on_commit
+        self._on_renewal = on_renewal
         self._jobs: deque[_Waiting] = deque()
         self._there_is_more = asyncio.Event()
         self._is_open = True
@@ -268,14 +271,17 @@ class Writer:
 
     async def _renew_leases(self, connection: Connection) -> None:
         values = (self._clock.given, self._clock.lease_ms, self._holder)
+        began, until = self._clock.seconds(), acts_until(since_boot(), self._settings.lease)
         try:
-            self._clock.set(await connection.fetchval(_RENEW, *values))
+            now, ids, epochs = await connection.fetchrow(_RENEW, *values)
         except asyncpg.PostgresError as error:
             if is_away(error):
                 raise
             self._put_off_renewal(error)  # appends may still succeed
         else:
+            self._clock.set(now, began)
             self._renew_at = self._next_renewal()
+            self._on_renewal(Renewal(until, dict(zip(ids or (), epochs or (), strict=True))))
 
     def _put_off_renewal(self, error: Exception) -> None:
         log.error("cannot renew leases, the database returned an error: %s", error)

@@ -37,6 +37,7 @@ from mobox.storage.log import ClientRequest, RawLine, Run, RunId
 from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
 from mobox.storage.permissions import Permission
 from mobox.storage.read_slots import Effort, ReadSlots, Searches
+from mobox.storage.renewals import acts_for
 from mobox.storage.run_lists import RunFilter, RunPage
 from mobox.storage.sqlite import branches as branches_of_chats
 from mobox.storage.sqlite import client_requests, owner_limits, reads, retention, share_links, turns
@@ -113,7 +114,9 @@ class SqliteStorage(Following):
         self._settings = settings
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._processes = ProcessFiles(path, self._holder)
-        self._writer = Writer(connection, path, settings, self._holder, self._publish_all)
+        self._writer = Writer(
+            connection, path, settings, self._holder, self._publish_all, self._publish_renewal
+        )
         self._readers = Readers(path, settings)
         self._slots = ReadSlots(settings.readers)
         self._searches = Searches()
@@ -252,6 +255,10 @@ class SqliteStorage(Following):
 
     async def is_running(self, lease_owner: str) -> bool | None:
         return await asyncio.to_thread(self._processes.is_running, lease_owner)
+
+    def acts_until(self, run: Run) -> float:
+        left = ((run.lease_until or 0) - self._settings.clock()) / 1000
+        return acts_for(left, self._settings.lease)
 
     async def stopping(self) -> list[Run]:
         return await self._readers.snapshot(reads.stopping_runs, self._holder)

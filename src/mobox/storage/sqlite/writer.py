@@ -32,6 +32,8 @@ from mobox.errors import (
 from mobox.settings import Settings
 from mobox.storage.encoding import Append
 from mobox.storage.health import LARGE
+from mobox.storage.log import RunId
+from mobox.storage.renewals import Renewal, acts_until, since_boot
 from mobox.storage.retry import Backoff
 from mobox.storage.sqlite.appends import append_all, append_one
 from mobox.storage.sqlite.database import Transaction, write_little, write_much
@@ -47,7 +49,9 @@ _RENEW_AGAIN = 1.0
 _LEAST_SPACING = 0.00025
 _MOST_SPACING = 0.002
 _STOPPED = "the database writer has stopped"
-_RENEW = "UPDATE run SET lease_until = ? WHERE lease_owner = ? AND status = 'running'"
+_RENEW = """
+UPDATE run SET lease_until = ? WHERE lease_owner = ? AND status = 'running' RETURNING id, epoch
+"""
 
 # Errors that the data of one job can cause; any other is a bug and ends the thread.
 _REFUSALS = (MoboxError, sqlite3.Error, ValueError, TypeError, OverflowError)
@@ -68,12 +72,14 @@ class Writer:
         settings: Settings,
         holder: str,
         on_commit: Callable[[Iterable[object]], None],
+        on_renewal: Callable[[Renewal], None],
     ) -> None:
         self._connection = connection
         self._path = path
         self._settings = settings
         self._holder = holder
         self._on_commit = on_commit
+        self._on_renewal = on_renewal
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._loop = asyncio.get_running_loop()
         self._is_open = True
@@ -160,16 +166,19 @@ class Writer:
 
     def _commit(self, jobs: Sequence[_Job]) -> list[_Job]:
         """Do the jobs in one transaction; return those to retry."""
+        began = since_boot()
         transaction = Transaction(self._connection, self._settings, self._holder)
         outcomes = _all_fail(jobs)  # if a bug ends the thread here
         again: list[_Job] = []
         try:
             transaction.begin()
-            self._renew_leases(transaction)
+            renewed = self._renew_leases(transaction)
             done = list(_do_all(transaction, jobs))
             transaction.commit()
             outcomes = done
             self.can_write = True
+            if renewed is not None:
+                self._publish(Renewal(acts_until(began, self._settings.lease), renewed))
             self._note_free()
         except sqlite3.Error as error:
             transaction.roll_back()
@@ -200,15 +209,22 @@ class Writer:
             log.info("database %s is free again", self._path)
         self._is_locked = False
 
-    def _renew_leases(self, transaction: Transaction) -> None:
-        if time.monotonic() >= self._renew_at:
-            lease = transaction.lease
-            self._connection.execute(_RENEW, (lease.until, lease.owner))
-            self._renew_at = time.monotonic() + self._settings.lease / 3
+    def _renew_leases(self, transaction: Transaction) -> dict[RunId, int] | None:
+        """Renew them if it is time to; returns the epochs of the runs."""
+        if time.monotonic() < self._renew_at:
+            return None
+        lease = transaction.lease
+        renewed = self._connection.execute(_RENEW, (lease.until, lease.owner)).fetchall()
+        self._renew_at = time.monotonic() + self._settings.lease / 3
+        return dict(renewed)
 
     def _put_off_renewal(self, error: sqlite3.Error) -> None:
         log.error("cannot write to %s: %s", self._path, error)
         self._renew_at = time.monotonic() + min(_RENEW_AGAIN, self._settings.lease / 3)
+
+    def _publish(self, renewal: Renewal) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._on_renewal, renewal)
 
     def _deliver(self, outcomes: Sequence[tuple[_Job, Any]]) -> None:
         """Wake the event loop once for all outcomes."""
