@@ -23,6 +23,7 @@ BENCHES = {
     "tails": "bench.tails",
     "processes": "bench.processes",
     "start": "bench.start",
+    "search": "bench.search",
     "models": "bench.models",
     "web": "bench.web",
 }

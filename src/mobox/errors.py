@@ -65,6 +65,7 @@
   * Fenced                a writer has lost its lease, or the run has ended: it must stop
   * StorageError          the database cannot be used
     * StorageUnavailable  the database did not answer in time
+    * SearchTooSlow       a search was ended at its deadline
     * WriteRefused        the database rejected this write
     * DatabaseTooNew      the database was written by a newer version of mobox
 
@@ -541,6 +542,13 @@ class StorageUnavailable(StorageError):
     def __init__(self, why: object = None) -> None:
         reason = "" if why is None else f": {why}"
         super().__init__(f"the database did not answer in time{reason}")
+
+
+class SearchTooSlow(StorageError):
+    """A search reached its deadline."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"the search was ended after {seconds:g} s: use a longer or rarer text")
 
 
 class WriteRefused(StorageError):

@@ -428,6 +428,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How long to wait for an unreachable database server when a store is opened."""
     readers: int = 4
     """How many threads or connections read."""
+    search_seconds: float = 10.0
+    """How long a search may take."""
     clock: Callable[[], int] = now_ms
 
     def __post_init__(self) -> None:

@@ -18,6 +18,7 @@ from storage.conformance_permissions import PermissionsConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
 from storage.conformance_run_lists import RunListsConformance
+from storage.conformance_search import SearchConformance
 from support.postgres_server import Databases
 from support.valkey_server import Valkey
 
@@ -68,6 +69,10 @@ class TestPostgresFeedback(OnPostgres, FeedbackConformance):
 
 
 class TestPostgresLinks(OnPostgres, LinksConformance):
+    pass
+
+
+class TestPostgresSearch(OnPostgres, SearchConformance):
     pass
 
 

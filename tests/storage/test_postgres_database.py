@@ -14,13 +14,14 @@ from mobox.errors import DatabaseTooNew, NotInstalled, StorageError
 from mobox.storage import Settings, open_storage
 from mobox.storage.postgres import PostgresStorage
 from mobox.storage.postgres.database import connector, migrate, migrations, open_database
-from mobox.storage.postgres.reads import _ACTIVE
+from mobox.storage.postgres.reads import _ACTIVE, _find_by_index
+from mobox.storage.postgres.search_index import is_complete
 from mobox.storage.tables import Migration
 from storage.conformance import SETTINGS, ids_of, turn
 from support.postgres_proxy import Proxy
 from support.postgres_server import Databases
 
-LATER = Migration(len(migrations()) + 1, "later", "ALTER TABLE chat ADD COLUMN colour TEXT;")
+LATER = Migration(migrations()[-1].version + 1, "later", "ALTER TABLE chat ADD COLUMN colour TEXT;")
 SECONDS = 60.0
 
 
@@ -31,9 +32,9 @@ async def names(url: str) -> list[str]:
     return [name for (name,) in rows]
 
 
-def test_migrations_are_numbered_without_a_gap() -> None:
+def test_each_migration_has_a_number_of_its_own() -> None:
     versions = [migration.version for migration in migrations()]
-    assert versions == list(range(1, len(versions) + 1))
+    assert versions == sorted(set(versions))
 
 
 async def test_many_processes_open_a_new_database_at_once(postgres: Databases) -> None:
@@ -163,3 +164,23 @@ async def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "asyncpg", None)
     with pytest.raises(NotInstalled, match=r"PostgreSQL needs asyncpg.*\[postgres\]"):
         await open_storage("postgresql://somewhere/mobox")
+
+
+async def test_searches_use_an_index_where_the_server_has_pg_trgm(postgres: Databases) -> None:
+    url = await postgres.blank()
+    store = await PostgresStorage.open(url, SETTINGS)
+    await turn(store, "Hello", "A walrus, 100% sure")
+    for _ in range(2):  # the second time it is there
+        await store._folds.do_leftovers()
+    connection = await connector(url, SECONDS)()
+    find = "SELECT count(*) > 0 FROM pg_available_extensions WHERE name = 'pg_trgm'"
+    is_available = await connection.fetchval(find)
+    assert await is_complete(connection) == is_available
+    async with connection.transaction():
+        found = await _find_by_index(connection, "walrus, 100%")
+    assert (found is not None and len(found) == 1) == is_available
+    for query in ("walrus, 100%", "LRU", "a ", "ello"):
+        assert (await store.chats("ann", query=query)).chats, query
+    assert not (await store.chats("ann", query="walrus_ 100")).chats
+    await connection.close()
+    await store.close()

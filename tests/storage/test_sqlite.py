@@ -15,6 +15,7 @@ from storage.conformance_permissions import PermissionsConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
 from storage.conformance_run_lists import RunListsConformance
+from storage.conformance_search import SearchConformance
 
 
 class OnSqlite(Conformance):
@@ -49,6 +50,10 @@ class TestSqliteFeedback(OnSqlite, FeedbackConformance):
 
 
 class TestSqliteLinks(OnSqlite, LinksConformance):
+    pass
+
+
+class TestSqliteSearch(OnSqlite, SearchConformance):
     pass
 
 

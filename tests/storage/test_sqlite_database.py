@@ -18,7 +18,7 @@ from mobox.storage.sqlite.database import connect, migrate, migrations, open_dat
 from mobox.storage.tables import Migration
 from storage.conformance import ids_of, turn
 
-LATER = Migration(len(migrations()) + 1, "later", "ALTER TABLE chat ADD COLUMN colour TEXT;")
+LATER = Migration(migrations()[-1].version + 1, "later", "ALTER TABLE chat ADD COLUMN colour TEXT;")
 LET_GO = "1, 1, NULL, NULL, 0, 0, 1, NULL, NULL, NULL, 0, 0, 0"
 """What a run of version 6 has from its epoch on, if it is running and has no lease."""
 
@@ -33,10 +33,9 @@ async def write_a_turn(path: Path) -> None:
     await store.close()
 
 
-def test_migrations_are_numbered_without_a_gap() -> None:
-    assert [migration.version for migration in migrations()] == list(
-        range(1, len(migrations()) + 1)
-    )
+def test_each_migration_has_a_number_of_its_own() -> None:
+    versions = [migration.version for migration in migrations()]
+    assert versions == sorted(set(versions))
 
 
 def test_a_database_of_version_1_is_brought_up_to_date_with_its_data(tmp_path: Path) -> None:

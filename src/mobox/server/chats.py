@@ -15,6 +15,7 @@ from mobox.events.message import Message
 from mobox.formatters.ai_sdk import DEFAULT, ui_message, ui_user_message
 from mobox.server.ai_sdk import requested_profile
 from mobox.server.auth.principal import owner_of
+from mobox.server.connected import while_connected
 from mobox.server.files.links import linked
 from mobox.server.paging import page_limit
 from mobox.server.services import Services, json_response, read_as
@@ -141,7 +142,8 @@ async def list_chats(request: Request, services: Services) -> Response:
         raise InvalidRequest("query", f"expected at most {LONGEST} characters, got {len(query)}")
     before, limit = request.query_params.get("before"), page_limit(request)
     agent = request.query_params.get("agent", "")
-    page = await services.storage.chats(owner_of(request), before, limit, query, agent)
+    reading = services.storage.chats(owner_of(request), before, limit, query, agent)
+    page = await while_connected(request, reading)
     chats, pinned = _listed(page, page.chats), _listed(page, page.pinned)
     return json_response(ChatList(chats=chats, before=page.before, pinned=pinned))
 

@@ -40,6 +40,7 @@ from mobox.errors import (
     QuotaError,
     RateLimited,
     RunActive,
+    SearchTooSlow,
     ShuttingDown,
     StorageError,
     StorageUnavailable,
@@ -191,6 +192,9 @@ ERROR_TABLE: Final[Mapping[type[MoboxError], ErrorRow]] = {
     QuotaError: ErrorRow(429, "quota_exceeded", "A limit is reached: try again later."),
     ShuttingDown: ErrorRow(
         503, "shutting_down", "The server is restarting: try again in a few seconds."
+    ),
+    SearchTooSlow: ErrorRow(
+        503, "search_too_slow", "The search took too long: search for a longer or rarer text."
     ),
     StorageError: ErrorRow(
         503,

@@ -53,6 +53,9 @@ _FOLDED_AT_ONCE: Final = 2048
 """How many entries of a log are folded at once."""
 _READ_AT_ONCE: Final = 64
 """How many messages are read at once."""
+_CAUGHT_UP: Final = 64
+"""Messages that a search folds at most: more are folded in the background."""
+_LEFT_AT_ONCE: Final = 16
 
 # The rows of messages
 
@@ -173,18 +176,23 @@ class _Behind(NamedTuple):
     seq: int
 
 
-_BEHIND: Final = """
+_UNFOLDED: Final = """
 SELECT message.n, run.id, run.tail_seq
-FROM chat JOIN run ON run.chat = chat.n JOIN message ON message.run = run.n
-WHERE chat.owner = $1 AND run.status = 'done' AND message.folded_seq < run.tail_seq
-    AND message.n > $2
-ORDER BY message.n LIMIT 64
+FROM run JOIN chat ON chat.n = run.chat JOIN message ON message.run = run.n
+WHERE run.status = 'done' AND NOT run.folded AND {which} ORDER BY message.n {order} LIMIT $2
+"""
+_OF_OWNER: Final = _UNFOLDED.format(
+    which="chat.owner = $1 AND message.folded_seq < run.tail_seq", order="DESC"
+)
+_OF_ALL: Final = _UNFOLDED.format(which="message.n > $1", order="")
+_OF_RUN: Final = """
+SELECT message.n, run.id, run.tail_seq FROM run JOIN message ON message.run = run.n
+WHERE run.id = $1 AND run.status = 'done' AND NOT run.folded
 """
 
 
-async def _find_behind(connection: Connection, owner: str, after: int) -> list[_Behind]:
-    """The next unfolded messages of ended runs; none if there are no more."""
-    return [_Behind(*row) for row in await connection.fetch(_BEHIND, owner, after)]
+async def _find_behind(connection: Connection, find: str, *values: object) -> list[_Behind]:
+    return [_Behind(*row) for row in await connection.fetch(find, *values)]
 
 
 _KEEP: Final = """
@@ -193,13 +201,21 @@ UPDATE message SET words = $1, folded_seq = $2,
     input_tokens = $8, output_tokens = $9, cost_usd = $10
 WHERE n = $3 AND folded_seq <= $2
 """
+_KEPT: Final = """
+UPDATE run SET folded = TRUE
+WHERE n = (SELECT run FROM message WHERE n = $1) AND status = 'done' AND tail_seq = $2
+"""
 
 
 async def _store_fold(connection: Connection, made: Fold) -> None:
     """Store a fold, unless a later one is stored."""
+    await connection.execute(_KEEP, *await asyncio.to_thread(_columns, made))
+    await connection.execute(_KEPT, made.message, made.seq)
+
+
+def _columns(made: Fold) -> tuple[Any, ...]:
     words, columns = storable(made.searched.casefold()), columns_of(made.folded)
-    values = (words, made.seq, made.message, *columns, *usage_columns(made))
-    await connection.execute(_KEEP, *values)
+    return (words, made.seq, made.message, *columns, *usage_columns(made))
 
 
 # Folding
@@ -348,14 +364,25 @@ class Messages:
             facts_of(run, message.body) if isinstance(message.body, Message) else RunFacts(run=run)
         )
 
-    async def catch_up(self, owner: str) -> None:
-        """Store the messages that were never read."""
-        find = partial(_find_behind, owner=owner)
-        after = 0
-        while found := await self._sessions.query(partial(find, after=after), "much"):
-            for behind in found:
-                await self._folding.keep(behind)
-            after = found[-1].message
+    async def catch_up(self, owner: str) -> bool:
+        """Store the owner's last messages that were left behind; whether there may be more."""
+        behind = await self._fold_all(_OF_OWNER, owner, _CAUGHT_UP)
+        return len(behind) == _CAUGHT_UP
+
+    async def fold_ended(self, run_id: RunId) -> None:
+        """Store the message of a run that has ended."""
+        await self._fold_all(_OF_RUN, run_id)
+
+    async def fold_some(self, after: int) -> int | None:
+        """See `BackgroundFolds`: the next messages of all owners that were left behind."""
+        behind = await self._fold_all(_OF_ALL, after, _LEFT_AT_ONCE)
+        return behind[-1].message if behind else None
+
+    async def _fold_all(self, find: str, *values: object) -> list[_Behind]:
+        behind = await self._sessions.query(lambda c: _find_behind(c, find, *values))
+        for each in behind:
+            await self._folding.keep(each)
+        return behind
 
     async def close(self) -> None:
         await self._folding.close()
