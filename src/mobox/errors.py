@@ -54,6 +54,7 @@
     * TooManyRuns         the limit of concurrent runs is reached
     * TooManySessions     a socket has joined the maximum number of sessions
     * TooManyStreams      an owner has the maximum number of open streams
+    * TooManyReads        an owner reads the maximum number of chats at once
     * RateLimited         rate limit: an owner starts runs too fast
     * LinkBusy            a link has too many readers
     * BodyTooLarge        the body of a request exceeds its limit
@@ -428,6 +429,14 @@ class TooManySessions(QuotaError):
 
     def __init__(self, most: int) -> None:
         super().__init__(f"the limit of {most} sessions per socket is reached: leave some")
+
+
+class TooManyReads(QuotaError):
+    """An owner reads too many chats at once."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"more than {most} chats are being read at once: try again later")
+        self.most = most
 
 
 class TooManyStreams(QuotaError):

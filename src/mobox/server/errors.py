@@ -44,6 +44,7 @@ from mobox.errors import (
     ShuttingDown,
     StorageError,
     StorageUnavailable,
+    TooManyReads,
     TooManyRuns,
     TooManySessions,
     TooManyStreams,
@@ -160,6 +161,9 @@ ERROR_TABLE: Final[Mapping[type[MoboxError], ErrorRow]] = {
     ),
     TooManySessions: ErrorRow(
         429, "too_many_sessions", "Too many chats are open on this connection: leave some of them."
+    ),
+    TooManyReads: ErrorRow(
+        429, "too_many_reads", "Too many chats are being read at once: try again in a moment."
     ),
     TooManyStreams: ErrorRow(
         429, "too_many_streams", "Too many chats are open at once: close some of them."

@@ -10,8 +10,10 @@ Rule 3: documents that end a response where the run waits are shown at PAUSED, s
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -21,6 +23,12 @@ from mobox.events.waiting import waits_after
 from mobox.formatters import Formatter
 from mobox.parsers.detection import is_unread
 from mobox.storage.log import Log, RawEntry, RunId
+
+LONGEST: Final = 256 * 1024
+"""Bytes of a line, an event or a frame in a row."""
+_BEGINNING: Final = 2000
+_MANY: Final = 16
+"""Entries that are formatted in a thread, so that other requests go on."""
 
 
 class InspectedLine(Struct, rename="camel", kw_only=True):
@@ -32,13 +40,24 @@ class InspectedLine(Struct, rename="camel", kw_only=True):
     line: str
 
 
+class Shortened(Struct, kw_only=True):
+    """An event or a frame that is too long for a row: its type, bytes and first characters.
+
+    The whole of it is in `GET /api/runs/{run_id}/events`.
+    """
+
+    type: str
+    shortened: int
+    beginning: str
+
+
 class InspectedEntry(Struct, rename="camel", kw_only=True):
     """A log entry, the raw lines it was parsed from, and its frames in each format."""
 
     seq: int
     id: int
     ts: int | None
-    event: StreamEvent
+    event: StreamEvent | Shortened
     lines: list[InspectedLine]
     frames: dict[str, list[JSON]]
     endings: dict[str, list[JSON]]
@@ -63,7 +82,9 @@ class Inspector:
     async def format_all(self, entries: Sequence[LogEntry]) -> list[list[bytes]]:
         """One document for each entry."""
         await self._read_lines(entries[-1].seq)
-        return [[document] for document in self.rows(entries)]
+        if len(entries) < _MANY:
+            return [[document] for document in self.rows(entries)]
+        return [[document] for document in await asyncio.to_thread(self.rows, entries)]
 
     def rows(self, entries: Sequence[LogEntry], lines: Sequence[RawEntry] = ()) -> list[bytes]:
         """The rows of entries; `lines` are further lines, for a log that no store has."""
@@ -84,7 +105,7 @@ class Inspector:
             seq=entry.seq,
             id=entry.id,
             ts=entry.ts,
-            event=entry.event,
+            event=_event(entry.event),
             lines=list(self._lines_before(entry.seq)),
             frames={
                 name: [_shown(document) for document in formatter.format(entry)]
@@ -118,10 +139,28 @@ class Inspector:
                 n=line.n,
                 first_seq=line.first_seq,
                 last_seq=line.last_seq,
-                line=line.line.decode("utf-8", "replace"),
+                line=_line(line.line),
             )
+
+
+def _event(event: StreamEvent) -> StreamEvent | Shortened:
+    encoded = msgspec.json.encode(event)
+    return event if len(encoded) <= LONGEST else _shortened(event.type, encoded)
+
+
+def _shortened(type_: str, document: bytes) -> Shortened:
+    beginning = document[:_BEGINNING].decode("utf-8", "replace")
+    return Shortened(type=type_, shortened=len(document), beginning=beginning)
+
+
+def _line(line: bytes) -> str:
+    if len(line) <= LONGEST:
+        return line.decode("utf-8", "replace")
+    return line[:_BEGINNING].decode("utf-8", "replace") + f" [shortened: {len(line):,} bytes]"
 
 
 def _shown(document: bytes) -> JSON:
     """A document in a row: JSON as it is; anything else, such as `[DONE]`, as a string."""
+    if len(document) > LONGEST:
+        return msgspec.to_builtins(_shortened("shortened", document))
     return msgspec.Raw(document) if document.startswith(b"{") else document.decode()

@@ -1,3 +1,7 @@
+-- Messages are bounded now: longer ones are folded again when they are read.
+UPDATE message SET folded_seq = 0, content = '', body = NULL
+WHERE role = 'assistant' AND length(body) > 8000000;
+
 -- Whether the message of an ended run is folded from its whole log. Those that are not are found by an index.
 ALTER TABLE run ADD COLUMN folded INTEGER NOT NULL DEFAULT 0;
 

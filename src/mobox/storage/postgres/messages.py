@@ -21,7 +21,7 @@ import msgspec
 from mobox.errors import ChatNotFound, RunNotFound, StorageError, StorageUnavailable
 from mobox.events.entries import Entries
 from mobox.events.message import Message
-from mobox.events.transcript import Transcript
+from mobox.events.shortening import BoundedTranscript
 from mobox.events.turn import UserMessage
 from mobox.storage.chats import (
     Chat,
@@ -39,6 +39,7 @@ from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.run_queries import usage_columns
 from mobox.storage.tables import (
     MOST,
+    PAGE_BYTES,
     Fold,
     Row,
     answer_of,
@@ -46,6 +47,7 @@ from mobox.storage.tables import (
     cached_message,
     encode_json,
     facts_of,
+    size_of,
     user_message_of,
 )
 
@@ -53,6 +55,9 @@ _FOLDED_AT_ONCE: Final = 2048
 """How many entries of a log are folded at once."""
 _READ_AT_ONCE: Final = 64
 """How many messages are read at once."""
+_LONG: Final = 256 * 1024
+_READ_FIRST: Final = 8
+"""How many while they may be long."""
 _CAUGHT_UP: Final = 64
 """Messages that a search folds at most: more are folded in the background."""
 _LEFT_AT_ONCE: Final = 16
@@ -296,7 +301,7 @@ class _Folding:
         await self._sessions.query(lambda connection: _store_fold(connection, made), "much")
 
     async def _fold(self, behind: _Behind, making: _Making) -> Message:
-        transcript, after = Transcript(), 0
+        transcript, after = BoundedTranscript(), 0
         while after < behind.seq:
             page = await self._page(behind, after, making)
             async with self._thread:
@@ -320,7 +325,7 @@ class _Folding:
         raise StorageError("the store is closed")
 
 
-def _add_all(transcript: Transcript, page: Entries) -> None:
+def _add_all(transcript: BoundedTranscript, page: Entries) -> None:
     for entry in page:
         transcript.add(entry.event, entry.ts)
 
@@ -346,6 +351,8 @@ class Messages:
         find = partial(_list, owner=owner, chat_id=chat_id, before=before, limit=limit)
         chat, (heads, active, more) = await self._sessions.snapshot(find, "much")
         messages = await self._read(chat_id, heads)
+        if len(messages) < len(heads):
+            more = write_cursor(heads[len(messages) - 1].n)
         return chat, MessagePage(messages=messages, active=active, before=more)
 
     async def facts(self, owner: str, chat_id: str) -> list[RunFacts]:
@@ -388,13 +395,20 @@ class Messages:
         await self._folding.close()
 
     async def _read(self, chat_id: str, heads: Sequence[_Head]) -> tuple[StoredMessage, ...]:
+        """The messages; as many of them, the latest, as may be read at once."""
         messages: list[StoredMessage] = []
+        left, count = PAGE_BYTES, _READ_FIRST
         try:
-            for start in range(0, len(heads), _READ_AT_ONCE):
-                some = heads[start : start + _READ_AT_ONCE]
+            while left > 0 and (some := heads[len(messages) : len(messages) + count]):
                 read = partial(_read_bodies, numbers=[head.n for head in some])
                 bodies = await self._sessions.query(read, "much")
-                messages += [await self._message(head, bodies.get(head.n)) for head in some]
+                for head in some:
+                    body = bodies.get(head.n)
+                    messages.append(await self._message(head, body))
+                    left -= len(body.text) if body and body.text else size_of(messages[-1])
+                    if left <= 0:
+                        break
+                count = _READ_AT_ONCE if left > PAGE_BYTES // 2 else _READ_FIRST
         except RunNotFound as error:
             raise ChatNotFound(chat_id) from error
         return tuple(reversed(messages))
@@ -404,7 +418,13 @@ class Messages:
             raise RunNotFound(head.id)
         if head.run is None:
             return user_message_of(head.id, head.created_at, body.text or "")
-        message = cached_message(body.text) if body.folded_seq == head.seq else None
+        message = await self._decode(body.text) if body.folded_seq == head.seq else None
         if message is None:
             message = await self._folding.fold(_Behind(head.n, RunId(head.id), head.seq))
         return answer_of(head.id, head.created_at, message)
+
+    async def _decode(self, text: str | None) -> Message | None:
+        """In a thread, if it is long."""
+        if text is None or len(text) < _LONG:
+            return cached_message(text)
+        return await asyncio.to_thread(cached_message, text)

@@ -14,7 +14,7 @@ from mobox.errors import ChatNotFound, InvalidCursor, LogDeleted, RunNotFound
 from mobox.events import LogEntry
 from mobox.events.entries import NO_ENTRIES, Entries
 from mobox.events.message import Message
-from mobox.events.transcript import build_message
+from mobox.events.shortening import bounded_message
 from mobox.storage.chats import (
     MOST_PINNED,
     Chat,
@@ -36,6 +36,7 @@ from mobox.storage.tables import (
     CHAT,
     LATEST,
     MOST,
+    PAGE_BYTES,
     RUN,
     Fold,
     Row,
@@ -51,6 +52,7 @@ from mobox.storage.tables import (
     hits_of,
     raw_entry_of,
     run_of,
+    size_of,
     user_message_of,
 )
 
@@ -473,10 +475,16 @@ def read_page(
     n, chat = find_chat(connection, owner, chat_id)
     active = next(iter(active_runs(connection, [n])), None)
     left_out = active.id if active is not None else ""
-    rows = connection.execute(_FIND, (n, end, left_out, limit + 1)).fetchall()
     folds: list[Fold] = []
-    messages = [_message(connection, row, folds) for row in rows[:limit]]
-    more = write_cursor(rows[limit - 1][0]) if len(rows) > limit else None
+    messages: list[StoredMessage] = []
+    more, last, left = None, end, PAGE_BYTES
+    for row in connection.execute(_FIND, (n, end, left_out, limit + 1)):
+        if len(messages) == limit or left <= 0:
+            more = write_cursor(last)
+            break
+        messages.append(_message(connection, row, folds))
+        last = row[0]
+        left -= len(row[4] or b"") or size_of(messages[-1])
     page = MessagePage(messages=tuple(reversed(messages)), active=active, before=more)
     return ReadPage(chat, page, folds)
 
@@ -493,7 +501,7 @@ def _message(connection: Connection, row: Row, folds: list[Fold]) -> StoredMessa
 
 
 def _fold_log(connection: Connection, run_id: str) -> Message:
-    return build_message(iterate_log(connection, RunId(run_id)), run_id)
+    return bounded_message(iterate_log(connection, RunId(run_id)), run_id)
 
 
 # What is known about runs without reading their messages

@@ -1,3 +1,7 @@
+-- Messages are bounded now: longer ones are folded again when they are read. The size is that of the compressed text.
+UPDATE message SET folded_seq = 0, words = '', parts = NULL, message_metadata = NULL, body = NULL, verbatim = NULL
+WHERE role = 'assistant' AND (pg_column_size(parts) > 262144 OR pg_column_size(verbatim) > 262144);
+
 -- Whether the message of an ended run is folded from its whole log. Those that are not are found by an index.
 ALTER TABLE run ADD COLUMN folded BOOLEAN NOT NULL DEFAULT FALSE;
 
