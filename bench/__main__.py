@@ -24,6 +24,7 @@ BENCHES = {
     "processes": "bench.processes",
     "start": "bench.start",
     "search": "bench.search",
+    "reading": "bench.reading",
     "models": "bench.models",
     "web": "bench.web",
 }

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from mobox.events.message import Message
+from mobox.events.shortening import EARLIER_LEFT_OUT
 from mobox.storage import Storage
-from storage.conformance import Conformance, begin, submit, turn
+from mobox.supervisor.input_requests import InputRequests
+from mobox.supervisor.turn import turn_for
+from storage.conformance import BEGINNING, ENDING, Conformance, begin, say, submit, turn, words
 
 TEXTS = {
     "quotes": 'She said "no way" and left',
@@ -81,3 +85,53 @@ class SearchConformance(Conformance):
             if (before := page.before) is None:
                 break
         assert seen == names[::-1]
+
+
+LONG = 3_000_000
+
+
+class LongChatsConformance(Conformance):
+    """Chats that are too long to be read at once."""
+
+    async def test_pages_are_bounded_in_bytes_and_together_they_are_the_chat(
+        self, store: Storage
+    ) -> None:
+        for n in range(6):
+            await turn(store, f"Question {n}", f"{n}" * LONG, f"u{n}")
+        whole = await store.history("ann", "chat")
+        assert whole.before is not None
+        assert 1 < len(whole.messages) < 12
+        seen, before, pages = list(whole.messages), whole.before, 1
+        while before is not None:
+            page = await store.messages("ann", "chat", before, 50)
+            seen, before, pages = [*page.messages, *seen], page.before, pages + 1
+        assert pages > 2
+        texts = [
+            message.body.content if isinstance(message.body, Message) else message.body.text
+            for message in seen
+        ]
+        expected = [text for n in range(6) for text in (f"Question {n}", f"{n}" * LONG)]
+        assert texts == expected
+        again = await store.history("ann", "chat")  # from what is stored, not from folds
+        assert [each.id for each in again.messages] == [each.id for each in whole.messages]
+
+    async def test_an_agent_is_told_that_earlier_messages_are_left_out(
+        self, store: Storage
+    ) -> None:
+        for n in range(6):
+            await turn(store, f"Question {n}", f"{n}" * LONG, f"u{n}")
+        run = await begin(store, submit("And now?", "last"))
+        told = await turn_for(store, run, InputRequests())
+        assert told.history[0].parts == ({"type": "text", "text": EARLIER_LEFT_OUT},)
+        assert [each.id for each in told.history[1:]][-1:] != []
+        assert told.prompt == submit("And now?", "last").message.parts  # type: ignore[union-attr]
+        await say(store, run, *BEGINNING, *ENDING)
+
+    async def test_a_message_alone_is_shortened(self, store: Storage) -> None:
+        run = await begin(store, submit("Much"))
+        await say(store, run, *BEGINNING, *words(*["0123456789" * 100] * 6000), *ENDING)
+        for _ in range(2):
+            (_, answer) = (await store.history("ann", "chat")).messages
+            assert isinstance(answer.body, Message)
+            assert 4_000_000 < len(answer.body.content) < 4_001_000
+            assert answer.body.content.endswith(f"GET /api/runs/{run.id}/events]")

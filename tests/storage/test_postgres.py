@@ -18,7 +18,7 @@ from storage.conformance_permissions import PermissionsConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
 from storage.conformance_run_lists import RunListsConformance
-from storage.conformance_search import SearchConformance
+from storage.conformance_search import LongChatsConformance, SearchConformance
 from support.postgres_server import Databases
 from support.valkey_server import Valkey
 
@@ -73,6 +73,10 @@ class TestPostgresLinks(OnPostgres, LinksConformance):
 
 
 class TestPostgresSearch(OnPostgres, SearchConformance):
+    pass
+
+
+class TestPostgresLongChats(OnPostgres, LongChatsConformance):
     pass
 
 

@@ -15,7 +15,7 @@ from storage.conformance_permissions import PermissionsConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
 from storage.conformance_run_lists import RunListsConformance
-from storage.conformance_search import SearchConformance
+from storage.conformance_search import LongChatsConformance, SearchConformance
 
 
 class OnSqlite(Conformance):
@@ -54,6 +54,10 @@ class TestSqliteLinks(OnSqlite, LinksConformance):
 
 
 class TestSqliteSearch(OnSqlite, SearchConformance):
+    pass
+
+
+class TestSqliteLongChats(OnSqlite, LongChatsConformance):
     pass
 
 
