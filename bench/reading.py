@@ -79,7 +79,7 @@ async def _measure(server: LiveServer, run_id: str, kinds: Sequence[str], found:
 
         async def turn(number: int) -> None:
             if number == 0:
-                body = message("large", "hello")
+                body = message("large", "3")
                 (await client.post("/api/chat", json=body)).raise_for_status()
 
         work: dict[str, Callable[[int], Awaitable[None]]]
@@ -124,7 +124,7 @@ async def _fill(path: Path) -> str:
     store = await SqliteStorage.open(path)
     prompt = UserMessage(id="u1", parts=(PromptText(text="Say very much"),))
     request = Request(chat_id="large", action=Action.SUBMIT, message=prompt)
-    run = (await store.begin_turn(OWNER, request, "demo", "emitted")).run
+    run = (await store.begin_turn(OWNER, request, "counter", "emitted")).run
     await store.append(run.id, run.epoch, [Start(framework="emitted"), Text(id="t")], 0)
     words = ("many words and so on " * (DELTA // 20))[:DELTA]
     deltas = [TextDelta(id="t", delta=words)] * 16

@@ -90,3 +90,21 @@ async def test_a_long_answer_is_read_shortened_and_whole_from_its_log(tmp_path: 
         shown = next(row for row in found if "shortened" in row["event"])
         assert shown["event"]["type"] == "text" and shown["event"]["shortened"] > 500_000
         assert sum(len(str(row)) for row in found) < 16_000_000
+
+
+async def test_the_inspector_leaves_out_the_frames_of_a_log_that_is_too_long(
+    tmp_path: Path,
+) -> None:
+    async with app_client(tmp_path, "memory:") as (services, client):
+        run = await begin(services, "long", "Say much")
+        deltas = [TextDelta(id="t", delta="0123456789abcdef" * (1 << 12)) for _ in range(140)]
+        events = [Start(framework="demo"), Text(id="t"), *deltas, TextEnd(id="t")]
+        await append(services, run, [*events, Done(reason="stop")])
+        found = await rows(client, run)
+        assert [row["seq"] for row in found] == list(range(1, 145)), "all events are shown"
+        notes = [row for row in found if "left out from here on" in str(row["frames"])]
+        assert len(notes) == 1
+        at = notes[0]["seq"]
+        assert set(notes[0]["frames"]) == set(found[1]["frames"])
+        assert all(row["frames"] for row in found[2:at])
+        assert not any(row["frames"] for row in found[at:])

@@ -26,7 +26,13 @@ from mobox.storage.log import Log, RawEntry, RunId
 
 LONGEST: Final = 256 * 1024
 """Bytes of a line, an event or a frame in a row."""
+FORMATTED: Final = 8 << 20
+"""Bytes of a log whose frames are shown: formatters keep what they have formatted."""
 _BEGINNING: Final = 2000
+_UNFORMATTED: Final = (
+    "frames are left out from here on, as the log is too long; read it in one format with "
+    "GET /api/runs/{run_id}/events?format={name}"
+)
 _MANY: Final = 16
 """Entries that are formatted in a thread, so that other requests go on."""
 
@@ -78,6 +84,7 @@ class Inspector:
         self._waits = False
         self._lines: list[RawEntry] = []
         self._line = 0
+        self._left = FORMATTED
 
     async def format_all(self, entries: Sequence[LogEntry]) -> list[list[bytes]]:
         """One document for each entry."""
@@ -100,21 +107,35 @@ class Inspector:
         return []
 
     def _row(self, entry: LogEntry) -> InspectedEntry:
-        self._waits = waits_after(self._waits, [entry.event])
+        event, encoded = entry.event, msgspec.json.encode(entry.event)
+        self._waits = waits_after(self._waits, [event])
+        self._left -= len(encoded)
+        frames = self._frames(entry)
         return InspectedEntry(
             seq=entry.seq,
             id=entry.id,
             ts=entry.ts,
-            event=_event(entry.event),
+            event=event if len(encoded) <= LONGEST else _shortened(event.type, encoded),
             lines=list(self._lines_before(entry.seq)),
-            frames={
+            frames=frames,
+            endings=self._endings() if isinstance(event, Paused) else {},
+            waits=self._waits,
+            unread=is_unread(event),
+        )
+
+    def _frames(self, entry: LogEntry) -> dict[str, list[JSON]]:
+        """The frames of an entry; where the log is too long, a note once, and no more."""
+        if self._left >= 0:
+            return {
                 name: [_shown(document) for document in formatter.format(entry)]
                 for name, formatter in self._formatters.items()
-            },
-            endings=self._endings() if isinstance(entry.event, Paused) else {},
-            waits=self._waits,
-            unread=is_unread(entry.event),
-        )
+            }
+        names, self._formatters = list(self._formatters), {}
+        notes = {name: _UNFORMATTED.format(run_id=self._run_id, name=name) for name in names}
+        return {
+            name: [{"type": "shortened", "shortened": 0, "beginning": note}]
+            for name, note in notes.items()
+        }
 
     def _endings(self) -> dict[str, list[JSON]]:
         """The documents that end a response, from copies: a formatter cannot continue after it."""
@@ -141,11 +162,6 @@ class Inspector:
                 last_seq=line.last_seq,
                 line=_line(line.line),
             )
-
-
-def _event(event: StreamEvent) -> StreamEvent | Shortened:
-    encoded = msgspec.json.encode(event)
-    return event if len(encoded) <= LONGEST else _shortened(event.type, encoded)
 
 
 def _shortened(type_: str, document: bytes) -> Shortened:
