@@ -406,7 +406,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How long agents have to exit when the server shuts down."""
     claims: bool = True
     """Whether it executes the runs that other processes queue."""
-
     installs: bool = False
     """Whether a run may install what its agent lacks: only where an operator starts the runs."""
 

@@ -86,7 +86,7 @@ def test_calls_that_are_shown_have_a_result_and_others_are_left_out(output: obje
             ToolUseStart(id=f"c{n}", name="search"),
             ToolUseDelta(id=f"c{n}", delta='{"q":"' + "z" * 100 + '"}'),
             ToolUseEnd(id=f"c{n}", input={"q": "z" * 100}),
-            ToolResult(id=f"c{n}", output=output),  # type: ignore[arg-type]
+            ToolResult(id=f"c{n}", output=output),
         ]
     message = bounded(*events)
     calls = [part for part in message.parts if isinstance(part, ToolPart)]

@@ -101,7 +101,8 @@ class LongChatsConformance(Conformance):
         whole = await store.history("ann", "chat")
         assert whole.before is not None
         assert 1 < len(whole.messages) < 12
-        seen, before, pages = list(whole.messages), whole.before, 1
+        seen, pages = list(whole.messages), 1
+        before: str | None = whole.before
         while before is not None:
             page = await store.messages("ann", "chat", before, 50)
             seen, before, pages = [*page.messages, *seen], page.before, pages + 1
