@@ -23,6 +23,8 @@ BENCHES = {
     "tails": "bench.tails",
     "processes": "bench.processes",
     "start": "bench.start",
+    "search": "bench.search",
+    "reading": "bench.reading",
     "models": "bench.models",
     "web": "bench.web",
 }

@@ -54,6 +54,7 @@
     * TooManyRuns         the limit of concurrent runs is reached
     * TooManySessions     a socket has joined the maximum number of sessions
     * TooManyStreams      an owner has the maximum number of open streams
+    * TooManyReads        an owner reads the maximum number of chats at once
     * RateLimited         rate limit: an owner starts runs too fast
     * LinkBusy            a link has too many readers
     * BodyTooLarge        the body of a request exceeds its limit
@@ -65,6 +66,7 @@
   * Fenced                a writer has lost its lease, or the run has ended: it must stop
   * StorageError          the database cannot be used
     * StorageUnavailable  the database did not answer in time
+    * SearchTooSlow       a search was ended at its deadline
     * WriteRefused        the database rejected this write
     * StorageFull         the disk of the database is full
     * NoFreeConnection    PostgreSQL has no connection left for this process
@@ -432,6 +434,14 @@ class TooManySessions(QuotaError):
         super().__init__(f"the limit of {most} sessions per socket is reached: leave some")
 
 
+class TooManyReads(QuotaError):
+    """An owner reads too many chats at once."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"more than {most} chats are being read at once: try again later")
+        self.most = most
+
+
 class TooManyStreams(QuotaError):
     """An owner has the maximum number of streams and sockets open."""
 
@@ -544,6 +554,13 @@ class StorageUnavailable(StorageError):
     def __init__(self, why: object = None) -> None:
         reason = "" if why is None else f": {why}"
         super().__init__(f"the database did not answer in time{reason}")
+
+
+class SearchTooSlow(StorageError):
+    """A search reached its deadline."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"the search was ended after {seconds:g} s: use a longer or rarer text")
 
 
 class WriteRefused(StorageError):

@@ -411,7 +411,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How long agents have to exit when the server ends them."""
     claims: bool = True
     """Whether it executes the runs that other processes queue."""
-
     installs: bool = False
     """Whether a run may install what its agent lacks: only where an operator starts the runs."""
 
@@ -435,6 +434,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How many threads read a SQLite file."""
     idle_seconds: float = 5.0
     """How long a connection to PostgreSQL is kept that nothing reads with."""
+    search_seconds: float = 10.0
+    """How long a search may take."""
     clock: Callable[[], int] = now_ms
 
     def __post_init__(self) -> None:

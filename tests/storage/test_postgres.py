@@ -21,6 +21,7 @@ from storage.conformance_permissions import PermissionsConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
 from storage.conformance_run_lists import RunListsConformance
+from storage.conformance_search import LongChatsConformance, SearchConformance
 from support.postgres_server import Databases
 from support.valkey_server import Valkey
 
@@ -71,6 +72,14 @@ class TestPostgresFeedback(OnPostgres, FeedbackConformance):
 
 
 class TestPostgresLinks(OnPostgres, LinksConformance):
+    pass
+
+
+class TestPostgresSearch(OnPostgres, SearchConformance):
+    pass
+
+
+class TestPostgresLongChats(OnPostgres, LongChatsConformance):
     pass
 
 

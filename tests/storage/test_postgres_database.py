@@ -14,7 +14,8 @@ from mobox.errors import DatabaseTooNew, NotInstalled, StorageError
 from mobox.storage import Settings, open_storage
 from mobox.storage.postgres import PostgresStorage
 from mobox.storage.postgres.database import connector, migrate, migrations, open_database
-from mobox.storage.postgres.reads import _ACTIVE
+from mobox.storage.postgres.reads import _ACTIVE, _find_by_index
+from mobox.storage.postgres.search_index import is_complete
 from mobox.storage.tables import Migration
 from storage.conformance import SETTINGS, ids_of, turn
 from support.postgres_proxy import Proxy
@@ -165,3 +166,23 @@ async def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "asyncpg", None)
     with pytest.raises(NotInstalled, match=r"PostgreSQL needs asyncpg.*\[postgres\]"):
         await open_storage("postgresql://somewhere/mobox")
+
+
+async def test_searches_use_an_index_where_the_server_has_pg_trgm(postgres: Databases) -> None:
+    url = await postgres.blank()
+    store = await PostgresStorage.open(url, SETTINGS)
+    await turn(store, "Hello", "A walrus, 100% sure")
+    for _ in range(2):  # the second time it is there
+        await store._folds.do_leftovers()
+    connection = await connector(url, SECONDS)()
+    find = "SELECT count(*) > 0 FROM pg_available_extensions WHERE name = 'pg_trgm'"
+    is_available = await connection.fetchval(find)
+    assert await is_complete(connection) == is_available
+    async with connection.transaction():
+        found = await _find_by_index(connection, "walrus, 100%")
+    assert (found is not None and len(found) == 1) == is_available
+    for query in ("walrus, 100%", "LRU", "a ", "ello"):
+        assert (await store.chats("ann", query=query)).chats, query
+    assert not (await store.chats("ann", query="walrus_ 100")).chats
+    await connection.close()
+    await store.close()

@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from mobox.errors import ChatNotFound, StorageUnavailable
+from mobox.errors import ChatNotFound, SearchTooSlow, StorageUnavailable
 from mobox.events.message import Message
 from mobox.storage import Settings
 from mobox.storage.encoding import EVENTS_PER_ROW
@@ -26,6 +26,7 @@ from support.postgres_server import Databases
 ENDLESS = Settings(busy_seconds=3600, lease=3600, poll_seconds=3600)
 """Who waits, waits for ever."""
 HASTY = Settings(busy_seconds=1.5, lease=3600, poll_seconds=3600)
+IMPATIENT = Settings(busy_seconds=3600, lease=3600, poll_seconds=3600, search_seconds=0.2)
 ROWS = 60
 
 
@@ -75,6 +76,7 @@ async def test_query_longer_than_the_timeout_completes(
     """A log takes 2.4 s to read, who asks waits 1.5 s."""
     async with slow_logs(postgres, HASTY) as (store, gate):
         await retry_while_unavailable(long_turn, store)
+        await gate.leave_behind()
         await gate.slow_down(0.04)
         assert (await retry_while_unavailable(way, store)).endswith("so so on")
 
@@ -83,6 +85,7 @@ async def test_interrupted_read_does_not_restart(postgres: Databases) -> None:
     """A page has eight rows; after two of them the database takes longer than anybody waits."""
     async with slow_logs(postgres, HASTY) as (store, gate):
         await retry_while_unavailable(long_turn, store)
+        await gate.leave_behind()
         await gate.shut(but_for=20)
         reading = asyncio.create_task(retry_while_unavailable(read, store))
         await gate.reached(21)
@@ -98,6 +101,7 @@ async def test_heavy_readers_block_no_other(postgres: Databases) -> None:
     async with slow_logs(postgres, ENDLESS) as (store, gate):
         for n in range(5):
             await turn(store, "Hello", "Hi", chat_id=f"c{n}")
+        await gate.leave_behind()
         run = await begin(store)
         await gate.shut()
         much: list[asyncio.Task[Any]]
@@ -114,6 +118,7 @@ async def test_heavy_readers_block_no_other(postgres: Databases) -> None:
 async def test_concurrent_reads_share_one_fold(postgres: Databases) -> None:
     async with slow_logs(postgres, ENDLESS) as (store, gate):
         await turn(store, "Hello", "Hi")
+        await gate.leave_behind()
         await begin(store, submit(chat_id="other"), "ben")
         await gate.shut()
         reads = [asyncio.create_task(read(store)) for _ in range(4)]
@@ -129,6 +134,7 @@ async def test_concurrent_reads_share_one_fold(postgres: Databases) -> None:
 async def test_result_of_an_abandoned_read_is_kept(postgres: Databases) -> None:
     async with slow_logs(postgres, ENDLESS) as (store, gate):
         await turn(store, "Hello", "Hi")
+        await gate.leave_behind()
         await gate.shut()
         reading = asyncio.create_task(read(store))
         await gate.reached(1)
@@ -142,6 +148,7 @@ async def test_result_of_an_abandoned_read_is_kept(postgres: Databases) -> None:
 async def test_a_chat_that_is_deleted_while_it_is_read_is_not_found(postgres: Databases) -> None:
     async with slow_logs(postgres, ENDLESS) as (store, gate):
         await long_turn(store)
+        await gate.leave_behind()
         await gate.shut()
         reading = asyncio.create_task(read(store))
         await gate.reached(1)
@@ -151,7 +158,13 @@ async def test_a_chat_that_is_deleted_while_it_is_read_is_not_found(postgres: Da
             await reading
 
 
-@pytest.mark.parametrize("most", [3, 4])
+EXPECTED = {
+    3: ["search", "much", "little"],
+    4: ["search", "search", "much", "little"],
+}
+
+
+@pytest.mark.parametrize("most", EXPECTED)
 async def test_searches_leave_slots_for_other_reads(
     most: int,
 ) -> None:
@@ -170,7 +183,7 @@ async def test_searches_leave_slots_for_other_reads(
     sitting = [asyncio.create_task(sit(effort)) for effort in efforts]
     async with asyncio.timeout(SECONDS):
         await all_sit.wait()
-    assert entered == ["search", "much", "little", "little"][:most]
+    assert entered == EXPECTED[most]
     leave.set()
     await asyncio.gather(*sitting)
 
@@ -285,3 +298,36 @@ async def test_leftover_rows_of_a_chat_are_deleted_by_the_next_process(
         while await left(connection) != [0, 0, 0]:
             pass
         await next_one.close()
+
+
+# Searches that nobody waits for
+
+
+async def test_the_server_ends_a_search_that_was_abandoned(postgres: Databases) -> None:
+    url = await postgres.blank()
+    store = await PostgresStorage.open(url, ENDLESS)
+    find = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE $1"
+
+    async def sleeping() -> int:
+        return int(await store._sessions.query(lambda c: c.fetchval(find, "SELECT pg_sleep%")))
+
+    async with asyncio.timeout(SECONDS):
+        for _ in range(5):
+            sleep = store._sessions.query(lambda c: c.fetchval("SELECT pg_sleep(3600)"), "search")
+            searching = asyncio.create_task(sleep)
+            while not await sleeping():
+                pass
+            searching.cancel()
+            while await sleeping():
+                pass
+    await store.close()
+
+
+async def test_a_search_has_a_deadline(postgres: Databases) -> None:
+    async with slow_logs(postgres, IMPATIENT) as (store, gate):
+        await long_turn(store)
+        await gate.leave_behind()
+        await gate.shut()
+        with pytest.raises(SearchTooSlow):
+            await store.chats("ann", query="so so on")
+        await gate.open()

@@ -18,6 +18,7 @@ from storage.conformance_permissions import PermissionsConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
 from storage.conformance_run_lists import RunListsConformance
+from storage.conformance_search import LongChatsConformance, SearchConformance
 
 
 class OnSqlite(Conformance):
@@ -52,6 +53,14 @@ class TestSqliteFeedback(OnSqlite, FeedbackConformance):
 
 
 class TestSqliteLinks(OnSqlite, LinksConformance):
+    pass
+
+
+class TestSqliteSearch(OnSqlite, SearchConformance):
+    pass
+
+
+class TestSqliteLongChats(OnSqlite, LongChatsConformance):
     pass
 
 

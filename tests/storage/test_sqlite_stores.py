@@ -17,6 +17,7 @@ from mobox.errors import (
     InvalidCursor,
     LogDeleted,
     RunNotFound,
+    SearchTooSlow,
     StorageError,
     StorageUnavailable,
 )
@@ -24,8 +25,8 @@ from mobox.events import Raw, Status
 from mobox.events.message import Message
 from mobox.storage import Settings, SqliteStorage
 from mobox.storage.log import PAGE, RawLine, Run
-from mobox.storage.sqlite import database, retention
-from mobox.storage.sqlite.database import Transaction, says
+from mobox.storage.sqlite import database, reads, retention, search
+from mobox.storage.sqlite.database import Stop, Transaction, says
 from storage.conformance import (
     BEGINNING,
     DONE,
@@ -428,13 +429,14 @@ async def test_a_fold_is_kept_and_made_again_where_it_cannot_be_read(path: Path)
 async def test_a_fold_that_cannot_be_kept_hides_no_other(path: Path) -> None:
     async with one_store(path) as store:
         for n in range(3):
-            run = await turn(store, f"Hello {n}", "Hi", chat_id=f"c{n}")
+            run = await begin(store, submit(f"Hello {n}", chat_id=f"c{n}"))
             if n < 2:
                 refuse = f"""CREATE TRIGGER "{run.id}" BEFORE UPDATE ON message
                     WHEN NEW.id = '{run.id}' BEGIN SELECT RAISE(ABORT, 'no'); END"""
                 with sqlite3.connect(path) as other:
                     other.execute(refuse)
                 other.close()
+            await say(store, run, *BEGINNING, *words("Hi"), *ENDING)
         found = await store.chats("ann", query="Hi")
         assert [chat.id for chat in found.chats] == ["c2"]
 
@@ -479,3 +481,126 @@ async def test_reader_ahead_of_notifications_learns_that_the_run_waits(path: Pat
         await say(here, run, *QUESTION)
         read = await collect(there.follow(run.id, through_pauses=False))
         assert seqs(read) == list(range(1, len(known) + len(QUESTION) + 1))
+
+
+async def test_an_answer_is_folded_when_its_run_ends(path: Path) -> None:
+    async with one_store(path) as store:
+        for n in range(20):
+            await turn(store, "Hello", f"Hi {n}", chat_id=f"c{n}")
+    with sqlite3.connect(path) as other:
+        find = "SELECT content FROM message JOIN run ON run.n = message.run WHERE folded"
+        assert sorted(other.execute(find)) == sorted((f"Hi {n}",) for n in range(20))
+    other.close()
+
+
+async def test_answers_that_a_crash_left_behind_are_folded_in_the_background(path: Path) -> None:
+    async with one_store(path) as store:
+        for n in range(100):
+            await turn(store, "Hello", f"Hi {n}", chat_id=f"c{n}")
+    leave_behind(path)
+    async with one_store(path) as store:
+        assert (await store.chats("ann", query="Hi 99")).chats, "the last ones are folded at once"
+        await store._folds.do_leftovers()
+        assert (await store._readers.query(reads.unfolded_of_all, 0, 1)) == []
+        assert (await store.chats("ann", query="Hi 1")).chats
+
+
+def leave_behind(path: Path) -> None:
+    """Forget the folds, as if the process had died before they were made."""
+    with sqlite3.connect(path) as other:
+        other.execute("UPDATE message SET folded_seq = 0, content = '', body = NULL WHERE run > 0")
+        other.execute("UPDATE run SET folded = 0")
+    other.close()
+
+
+async def test_texts_of_an_older_database_are_indexed_in_steps(path: Path) -> None:
+    async with one_store(path) as store:
+        for n in range(150):
+            await turn(store, f"Message {n}", f"Answer {n}", chat_id=f"c{n}")
+    with sqlite3.connect(path) as other:  # as migration 16 leaves it
+        other.execute("INSERT INTO message_search (message_search) VALUES ('delete-all')")
+        other.execute(
+            "UPDATE counter SET value = (SELECT max(n) + 1 FROM message)"
+            " WHERE name = 'searchable_from'"
+        )
+    other.close()
+    async with one_store(path) as store:
+
+        async def found(query: str) -> list[str]:
+            return [chat.id for chat in (await store.chats("ann", query=query)).chats]
+
+        assert await store._index_some(0) == 1
+        assert await found("Answer 7") == [f"c{n}" for n in (*range(79, 69, -1), 7)]
+        await store.delete("ann", "c9")  # not indexed yet
+        await store.delete("ann", "c149")  # indexed
+        await turn(store, "Message new", "Answer new", chat_id="new")
+        await store._folds.do_leftovers()
+        assert await store._index_some(0) is None
+        assert await store._readers.query(search.find_by_index, "Answer 7") is not None
+        assert await found("Answer 7") == [f"c{n}" for n in (*range(79, 69, -1), 7)]
+        assert await found("swer new") == ["new"]
+        assert await found("Answer 9") == [f"c{n}" for n in range(99, 89, -1)]
+
+
+async def test_a_word_that_very_many_messages_have_is_found_without_the_index(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "_MOST", 10)
+    async with one_store(path) as store:
+        for n in range(20):
+            await turn(store, "Hello", "Hi there", chat_id=f"c{n}")
+        assert await store._readers.query(search.find_by_index, "there") is None
+        assert len((await store.chats("ann", query="there")).chats) == 20
+
+
+ENDLESS_QUERY = "WITH RECURSIVE r AS (SELECT 1 UNION ALL SELECT 1 FROM r) SELECT count(*) FROM r"
+
+
+async def test_a_search_ends_at_its_deadline_or_when_nobody_waits(path: Path) -> None:
+    async with one_store(path) as store:
+        for stop in (Stop(0.05), Stop(3600)):
+            reading = store._readers.search(lambda c: c.execute(ENDLESS_QUERY).fetchall(), stop)
+            searching = asyncio.create_task(reading)
+            if stop.seconds > 1:
+                await store.chats("ann")
+                stop.abandon()
+            with pytest.raises(SearchTooSlow):
+                await searching
+        await turn(store, "Hello", "Hi")
+        assert (await store.chats("ann", query="Hi")).chats
+
+
+async def test_a_search_that_is_cancelled_frees_its_thread(path: Path) -> None:
+    async with one_store(path) as store:
+        for _ in range(2 * Settings().readers):
+            searching = asyncio.create_task(
+                store._search("ann", lambda c: c.execute(ENDLESS_QUERY).fetchall())
+            )
+            await asyncio.sleep(0)
+            searching.cancel()
+            await asyncio.wait([searching])
+        assert (await store.chats("ann", query="Hi")).chats == ()
+
+
+async def test_a_search_of_one_owner_does_not_hold_up_another(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, gate = threading.Event(), threading.Event()
+
+    def slow(text: str, query: str) -> bool:
+        if query == "é":
+            begun.set()
+            gate.wait()
+        return says(text, query)
+
+    monkeypatch.setattr(database, "says", slow)
+    async with one_store(path) as store:
+        for owner in ("ann", "bob"):
+            await store.begin_turn(owner, submit("è é", chat_id=owner), "demo", "emitted")
+        searching = [asyncio.create_task(store.chats("ann", query="é")) for _ in range(5)]
+        try:
+            await asyncio.to_thread(begun.wait)
+            assert (await store.chats("bob", query="è")).chats
+        finally:
+            gate.set()
+        await asyncio.gather(*searching)

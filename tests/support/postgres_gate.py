@@ -26,6 +26,15 @@ CREATE VIEW event AS SELECT * FROM row_of_event WHERE pass();
 """
 
 
+_UNFOLDED = "SELECT count(*) FROM run WHERE status = 'done' AND NOT folded"
+_UNFOLD = """
+UPDATE message SET folded_seq = 0, words = '', parts = NULL, message_metadata = NULL, body = NULL,
+    verbatim = NULL WHERE role = 'assistant';
+UPDATE run SET folded = FALSE;
+SELECT setval('looks', 1, FALSE);
+"""
+
+
 class Gate:
     """Before the logs of one database, which must be there."""
 
@@ -37,6 +46,12 @@ class Gate:
         connection = await asyncpg.connect(url)
         await connection.execute(GATE)
         return cls(connection)
+
+    async def leave_behind(self) -> None:
+        """Wait until all answers are folded, and forget the folds, as if a process had died."""
+        while await self._connection.fetchval(_UNFOLDED):
+            await self._connection.execute("SELECT pg_sleep(0.02)")
+        await self._connection.execute(_UNFOLD)
 
     async def slow_down(self, seconds: float) -> None:
         """From now on each row takes so long."""

@@ -7,10 +7,11 @@ Rule 3: a request that is repeated with the same `runId` gets the same response 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import dropwhile, takewhile
-from typing import overload
+from typing import Final, overload
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +21,8 @@ from starlette.types import ASGIApp
 
 from mobox.errors import ChatNotFound, NotFoundError, NotWaiting
 from mobox.events import JSON
-from mobox.events.message import Message
+from mobox.events.message import Message, TextPart
+from mobox.events.shortening import EARLIER_LEFT_OUT
 from mobox.events.turn import Action, Request, UserMessage
 from mobox.formatters.ag_ui import (
     AGUIFormatter,
@@ -77,7 +79,7 @@ async def connect_thread(request: HttpRequest, services: Services, sent: JSON) -
     after = 0 if request.query_params.get("replay") == "1" else latest.tail_seq
     messages = await _messages(services, owner, body.thread_id)
     shown = await linked(request, services.storage.files, messages)
-    return await _stream(services, body, SubmittedRun(latest, after), shown)
+    return await _stream(services, body, SubmittedRun(latest, after), shown, is_read=True)
 
 
 async def stop(request: HttpRequest, services: Services) -> Response:
@@ -183,25 +185,48 @@ def _current_names(requests: Sequence[ClientRequest]) -> set[str | None]:
 # The response
 
 
+_EARLIER: Final = StoredMessage(
+    id="mobox-earlier",
+    role="assistant",
+    created_at=0,
+    body=Message(
+        id="mobox-earlier",
+        parts=[TextPart(id="note", text=EARLIER_LEFT_OUT, ended=True)],
+        content=EARLIER_LEFT_OUT,
+        reason="stop",
+    ),
+)
+"""Before the messages of a thread that is too long to be sent whole."""
+
+
 async def _messages(services: Services, owner: str, thread_id: str) -> tuple[StoredMessage, ...]:
     try:
-        return (await services.storage.history(owner, thread_id)).messages
+        history = await services.storage.history(owner, thread_id)
     except ChatNotFound:
         return ()
+    return history.messages if history.before is None else (_EARLIER, *history.messages)
 
 
 async def _stream(
-    services: Services, body: RunInput, continued: SubmittedRun, messages: Iterable[StoredMessage]
+    services: Services,
+    body: RunInput,
+    continued: SubmittedRun,
+    messages: Iterable[StoredMessage],
+    *,
+    is_read: bool = False,
 ) -> EventStream:
     run_id = continued.run.id
     profile = profile_for(body.protocol_version)
     before = takewhile(lambda message: message.run_id != run_id, messages)
+    history = _History([*before], profile)
+    if is_read:
+        await asyncio.to_thread(len, history)
     formatter = AGUIFormatter(
         run_id,
         profile,
         thread_id=body.thread_id,
         run_id=body.run_id,
-        history=_History([*before], profile),
+        history=history,
     )
     states = _states(await services.storage.asked(run_id))
     batches = frames(

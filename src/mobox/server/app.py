@@ -30,6 +30,7 @@ from mobox.server.egress import served_egress
 from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
 from mobox.server.guard import Allowed, BodyRule, Guard
+from mobox.server.heavy_reads import HeavyReads
 from mobox.server.metrics import Registry
 from mobox.server.models import call_metrics, served_models
 from mobox.server.readers import Readers
@@ -227,6 +228,7 @@ async def open_services(
                 sockets=sockets,
                 index=index,
                 readers=readers,
+                reads=HeavyReads(),
                 complete=CompleteLogs(complete, SessionIndex(complete)),
             )
         finally:

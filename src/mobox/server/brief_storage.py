@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from mobox.events import LogEntry
 from mobox.events.brief import without_details
 from mobox.events.message import Message
-from mobox.events.transcript import Transcript
+from mobox.events.shortening import BoundedTranscript
 from mobox.storage import Storage
 from mobox.storage.chats import History, MessagePage, StoredMessage
 from mobox.storage.log import PAGE, RawEntry, RunId, pages
@@ -69,7 +69,7 @@ class BriefStorage:
             return stored
         if not body.errors and body.error is None:
             return stored
-        transcript = Transcript()
+        transcript = BoundedTranscript()
         async for page in pages(cast("Storage", self), run_id):
             for entry in page:
                 transcript.add(entry.event, entry.ts)

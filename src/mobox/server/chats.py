@@ -15,10 +15,11 @@ from mobox.events.message import Message
 from mobox.formatters.ai_sdk import DEFAULT, ui_message, ui_user_message
 from mobox.server.ai_sdk import requested_profile
 from mobox.server.auth.principal import owner_of
+from mobox.server.connected import while_connected
 from mobox.server.files.links import linked
 from mobox.server.paging import page_limit
 from mobox.server.services import Services, json_response, read_as
-from mobox.storage.chats import Chat, ChatPage, StoredMessage
+from mobox.storage.chats import Chat, ChatPage, History, MessagePage, StoredMessage
 from mobox.storage.excerpts import Hit
 from mobox.storage.log import Run, Status
 from mobox.storage.permissions import Permission
@@ -106,7 +107,7 @@ class ChatView(ChatRow, rename="camel", kw_only=True):
     names another."""
     messages: list[ChatMessage]
     before: str | None = None
-    """The cursor of earlier messages, if `limit` left some out."""
+    """The cursor of earlier messages, if `limit` or the size of the chat left some out."""
     active_run: ActiveRun | None = None
 
 
@@ -141,7 +142,8 @@ async def list_chats(request: Request, services: Services) -> Response:
         raise InvalidRequest("query", f"expected at most {LONGEST} characters, got {len(query)}")
     before, limit = request.query_params.get("before"), page_limit(request)
     agent = request.query_params.get("agent", "")
-    page = await services.storage.chats(owner_of(request), before, limit, query, agent)
+    reading = services.storage.chats(owner_of(request), before, limit, query, agent)
+    page = await while_connected(request, reading)
     chats, pinned = _listed(page, page.chats), _listed(page, page.pinned)
     return json_response(ChatList(chats=chats, before=page.before, pinned=pinned))
 
@@ -169,17 +171,24 @@ async def read_chat(request: Request, services: Services) -> Response:
     profile = requested_profile(request, services)
     owner, chat_id = owner_of(request), request.path_params["chat_id"]
     limit = page_limit(request) if "limit" in request.query_params else None
-    history = await services.storage.history(owner, chat_id, limit)
-    runs = await services.storage.runs(owner, chat_id)
-    messages = await linked(request, services.storage.files, history.messages)
-    view = ChatView(
-        **structs.asdict(_row(history.chat)),
-        agent=next((run.agent for run in reversed(runs) if not run.superseded), None),
-        messages=[ui_message_of(message, profile) for message in messages],
-        before=history.before,
-        active_run=active_run_of(history.active),
-    )
-    return json_response(view)
+
+    async def read() -> tuple[History, list[Run]]:
+        history = await services.storage.history(owner, chat_id, limit)
+        runs = await services.storage.runs(owner, chat_id)
+        messages = await linked(request, services.storage.files, history.messages)
+        return structs.replace(history, messages=tuple(messages)), runs
+
+    def view(found: tuple[History, list[Run]]) -> ChatView:
+        history, runs = found
+        return ChatView(
+            **structs.asdict(_row(history.chat)),
+            agent=next((run.agent for run in reversed(runs) if not run.superseded), None),
+            messages=[ui_message_of(message, profile) for message in history.messages],
+            before=history.before,
+            active_run=active_run_of(history.active),
+        )
+
+    return await services.reads.response(owner, read, view)
 
 
 async def read_messages(request: Request, services: Services) -> Response:
@@ -187,12 +196,19 @@ async def read_messages(request: Request, services: Services) -> Response:
     profile = requested_profile(request, services)
     owner, chat_id = owner_of(request), request.path_params["chat_id"]
     before, limit = request.query_params.get("before"), page_limit(request)
-    page = await services.storage.messages(owner, chat_id, before, limit)
-    stored = await linked(request, services.storage.files, page.messages)
-    messages = [ui_message_of(message, profile) for message in stored]
-    return json_response(
-        Messages(messages=messages, before=page.before, active_run=active_run_of(page.active))
-    )
+
+    async def read() -> MessagePage:
+        page = await services.storage.messages(owner, chat_id, before, limit)
+        messages = await linked(request, services.storage.files, page.messages)
+        return structs.replace(page, messages=tuple(messages))
+
+    def view(page: MessagePage) -> Messages:
+        messages = [ui_message_of(message, profile) for message in page.messages]
+        return Messages(
+            messages=messages, before=page.before, active_run=active_run_of(page.active)
+        )
+
+    return await services.reads.response(owner, read, view)
 
 
 async def change_chat(request: Request, services: Services) -> Response:

@@ -40,9 +40,11 @@ from mobox.errors import (
     QuotaError,
     RateLimited,
     RunActive,
+    SearchTooSlow,
     ShuttingDown,
     StorageError,
     StorageUnavailable,
+    TooManyReads,
     TooManyRuns,
     TooManySessions,
     TooManyStreams,
@@ -160,6 +162,9 @@ ERROR_TABLE: Final[Mapping[type[MoboxError], ErrorRow]] = {
     TooManySessions: ErrorRow(
         429, "too_many_sessions", "Too many chats are open on this connection: leave some of them."
     ),
+    TooManyReads: ErrorRow(
+        429, "too_many_reads", "Too many chats are being read at once: try again in a moment."
+    ),
     TooManyStreams: ErrorRow(
         429, "too_many_streams", "Too many chats are open at once: close some of them."
     ),
@@ -191,6 +196,9 @@ ERROR_TABLE: Final[Mapping[type[MoboxError], ErrorRow]] = {
     QuotaError: ErrorRow(429, "quota_exceeded", "A limit is reached: try again later."),
     ShuttingDown: ErrorRow(
         503, "shutting_down", "The server is restarting: try again in a few seconds."
+    ),
+    SearchTooSlow: ErrorRow(
+        503, "search_too_slow", "The search took too long: search for a longer or rarer text."
     ),
     StorageError: ErrorRow(
         503,

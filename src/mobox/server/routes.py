@@ -141,7 +141,8 @@ _CHATS: Final = (
         summary="Read a chat",
         description="Its messages and its active run, read in one snapshot. The message of that "
         "run is not included: read its stream.\n\n"
-        "All messages; with `limit` the last ones, and a `before` cursor for earlier ones.",
+        "All messages, up to about 16 MiB; with `limit` the last ones; and a `before` cursor for "
+        "earlier ones.",
         parameters=(PROFILE, LIMIT),
         responses={200: chats.ChatView},
         tag="Chats",

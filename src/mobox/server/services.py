@@ -17,6 +17,7 @@ from mobox.events import JSON, json_text
 from mobox.formatters.bodies import convert
 from mobox.server.actions import ChatActions
 from mobox.server.eventstream import Heartbeats
+from mobox.server.heavy_reads import HeavyReads
 from mobox.server.metrics import Registry
 from mobox.server.readers import Readers
 from mobox.server.readiness import Readiness
@@ -52,6 +53,7 @@ class Services(Process, frozen=True, kw_only=True):
     sockets: Sockets
     index: SessionIndex
     readers: Readers
+    reads: HeavyReads
     complete: CompleteLogs
 
 

@@ -264,6 +264,10 @@ class Following(ABC):
     async def _read(self, run_id: RunId, after: int, limit: int) -> Sequence[LogEntry]:
         """The next entries in the store; raises `RunNotFound` or `InvalidCursor`."""
 
+    @abstractmethod
+    def _note_end(self, run_id: RunId) -> None:
+        """A run has ended here."""
+
     async def _read_ahead(self, run_id: RunId, after: int) -> list[Page]:
         """The next pages, as many as the store chooses."""
         entries = await self._read(run_id, after, PAGE)
@@ -407,6 +411,8 @@ class Following(ABC):
                 case (Appended() as batch) | NextAttempt(answers=batch):
                     self._publish(batch)
                     positions[batch.run_id] = batch.position
+                    if batch.position.status == "done":
+                        self._note_end(batch.run_id)
                 case BegunTurn(run=run):
                     self._ring(run.chat_id)
                     chat_ids.append(run.chat_id)

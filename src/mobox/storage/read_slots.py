@@ -14,19 +14,22 @@ Effort = Literal["little", "much", "search"]
 
 
 class ReadSlots:
-    """One slot for each connection: at most half of them for `much`, and one for searches.
+    """One slot for each connection: at most half of them for `much`, and two for searches.
 
-    Of three, two are for `much`: a search must not block all histories.
+    One slot is only for cheap queries, and one is never for searches: a search blocks neither all
+    histories nor the searches of other owners.
     """
 
     def __init__(self, most: int) -> None:
         every = asyncio.Semaphore(most)
-        half = asyncio.Semaphore(max(1, most // 2, min(2, most - 1)))
-        one = asyncio.Semaphore(1)
+        expensive = max(1, most - 1)
+        some = asyncio.Semaphore(expensive)
+        half = asyncio.Semaphore(max(1, most // 2, min(2, expensive)))
+        searches = asyncio.Semaphore(max(1, min(2, expensive - 1)))
         self._slots: dict[Effort, tuple[asyncio.Semaphore, ...]] = {
             "little": (every,),
-            "much": (half, every),
-            "search": (one, half, every),
+            "much": (half, some, every),
+            "search": (searches, some, every),
         }
 
     async def take(self, effort: Effort) -> ExitStack:

@@ -176,6 +176,17 @@ def client_request_of(row: Row) -> ClientRequest:
 # Messages: an assistant's is a fold of its run's log, made again where the log has grown.
 
 
+PAGE_BYTES: Final = 16 << 20
+"""How much of a chat is read at once; one message at least."""
+_SEARCHED: Final = 262_144
+"""Characters of a message that searches find."""
+
+
+def size_of(message: StoredMessage) -> int:
+    """How many bytes a message has that was not stored."""
+    return len(encode_json(message.body))
+
+
 class Fold(Struct, frozen=True):
     """A message made of a log's first `seq` entries; `message` is its row's number."""
 
@@ -186,7 +197,7 @@ class Fold(Struct, frozen=True):
     @property
     def searched(self) -> str:
         """The text that searches find: that of a complete message."""
-        return self.folded.content if self.folded.reason is not None else ""
+        return self.folded.content[:_SEARCHED] if self.folded.reason is not None else ""
 
 
 _decode_message = msgspec.json.Decoder(Message).decode

@@ -60,7 +60,8 @@ class ActiveRuns:
             if message and (message.id, message.parts) == (last.id, last.parts):
                 return history.active
         live = [HistoryMessage(id=each.id, role=each.role) for each in history.messages]
-        plan_turn([*live, HistoryMessage(id=run_id, role="assistant")], request)
+        if history.before is None:  # else the message that it goes back to may be left out here
+            plan_turn([*live, HistoryMessage(id=run_id, role="assistant")], request)
         return None
 
     async def clear(self, owner: str, run_id: RunId, policy: WhenRunning | None) -> bool:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from msgspec.structs import replace
 
 from mobox.errors import ProtocolError
-from mobox.events.transcript import Transcript
+from mobox.events.shortening import EARLIER_LEFT_OUT, BoundedTranscript
 from mobox.events.turn import Frontend, HistoryMessage, Turn, UserMessage
 from mobox.storage import Storage
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import Run, pages
 from mobox.supervisor.input_requests import InputRequests
 
+_CUT: Final = HistoryMessage(
+    id="mobox-earlier", role="user", parts=({"type": "text", "text": EARLIER_LEFT_OUT},)
+)
+
 
 async def turn_for(storage: Storage, run: Run, requests: InputRequests) -> Turn:
     """The turn of an agent that starts a run, or resumes it after an answer."""
     history = await storage.history(run.owner, run.chat_id)
     *before, last = [message for message in history.messages if message.run_id != run.id]
+    is_cut = history.before is not None
     if not isinstance(last.body, UserMessage):
         raise ProtocolError(f"run {run.id} has no user message to answer")
     turn = Turn(
@@ -32,11 +38,11 @@ async def turn_for(storage: Storage, run: Run, requests: InputRequests) -> Turn:
         frontend=await _frontend(storage, run),
     )
     if not requests.answers and not requests.earlier_answers:
-        return replace(turn, prompt=last.body.parts, history=_history(before))
+        return replace(turn, prompt=last.body.parts, history=_history(before, is_cut=is_cut))
     return replace(
         turn,
         kind="answers",
-        history=_history([*before, last, await _own_message(storage, run)]),
+        history=_history([*before, last, await _own_message(storage, run)], is_cut=is_cut),
         answers=requests.answers,
         earlier_answers=requests.earlier_answers,
         resume=requests.resume,
@@ -51,7 +57,7 @@ async def _frontend(storage: Storage, run: Run) -> Frontend | None:
 
 async def _own_message(storage: Storage, run: Run) -> StoredMessage:
     """The run's own message so far; reads the log page by page."""
-    transcript = Transcript()
+    transcript = BoundedTranscript()
     async for page in pages(storage, run.id):
         for entry in page:
             transcript.add(entry.event, entry.ts)
@@ -61,5 +67,7 @@ async def _own_message(storage: Storage, run: Run) -> StoredMessage:
     )
 
 
-def _history(messages: Iterable[StoredMessage]) -> tuple[HistoryMessage, ...]:
-    return tuple(message.as_history() for message in messages)
+def _history(messages: Iterable[StoredMessage], *, is_cut: bool) -> tuple[HistoryMessage, ...]:
+    """The conversation; a plain note says that its beginning is left out."""
+    history = tuple(message.as_history() for message in messages)
+    return (_CUT, *history) if is_cut else history

@@ -10,9 +10,11 @@ Rule 3: documents that end a response where the run waits are shown at PAUSED, s
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +24,18 @@ from mobox.events.waiting import waits_after
 from mobox.formatters import Formatter
 from mobox.parsers.detection import is_unread
 from mobox.storage.log import Log, RawEntry, RunId
+
+LONGEST: Final = 256 * 1024
+"""Bytes of a line, an event or a frame in a row."""
+FORMATTED: Final = 8 << 20
+"""Bytes of a log whose frames are shown: formatters keep what they have formatted."""
+_BEGINNING: Final = 2000
+_UNFORMATTED: Final = (
+    "frames are left out from here on, as the log is too long; read it in one format with "
+    "GET /api/runs/{run_id}/events?format={name}"
+)
+_MANY: Final = 16
+"""Entries that are formatted in a thread, so that other requests go on."""
 
 
 class InspectedLine(Struct, rename="camel", kw_only=True):
@@ -33,13 +47,24 @@ class InspectedLine(Struct, rename="camel", kw_only=True):
     line: str
 
 
+class Shortened(Struct, kw_only=True):
+    """An event or a frame that is too long for a row: its type, bytes and first characters.
+
+    The whole of it is in `GET /api/runs/{run_id}/events`.
+    """
+
+    type: str
+    shortened: int
+    beginning: str
+
+
 class InspectedEntry(Struct, rename="camel", kw_only=True):
     """A log entry, the raw lines it was parsed from, and its frames in each format."""
 
     seq: int
     id: int
     ts: int | None
-    event: StreamEvent
+    event: StreamEvent | Shortened
     lines: list[InspectedLine]
     frames: dict[str, list[JSON]]
     endings: dict[str, list[JSON]]
@@ -60,11 +85,14 @@ class Inspector:
         self._waits = False
         self._lines: deque[RawEntry] = deque()  # thousands may have no entry
         self._line = 0
+        self._left = FORMATTED
 
     async def format_all(self, entries: Sequence[LogEntry]) -> list[list[bytes]]:
         """One document for each entry."""
         await self._read_lines(entries[-1].seq)
-        return [[document] for document in self.rows(entries)]
+        if len(entries) < _MANY:
+            return [[document] for document in self.rows(entries)]
+        return [[document] for document in await asyncio.to_thread(self.rows, entries)]
 
     def rows(self, entries: Sequence[LogEntry], lines: Sequence[RawEntry] = ()) -> list[bytes]:
         """The rows of entries; `lines` are further lines, for a log that no store has."""
@@ -80,21 +108,35 @@ class Inspector:
         return []
 
     def _row(self, entry: LogEntry) -> InspectedEntry:
-        self._waits = waits_after(self._waits, [entry.event])
+        event, encoded = entry.event, msgspec.json.encode(entry.event)
+        self._waits = waits_after(self._waits, [event])
+        self._left -= len(encoded)
+        frames = self._frames(entry)
         return InspectedEntry(
             seq=entry.seq,
             id=entry.id,
             ts=entry.ts,
-            event=entry.event,
+            event=event if len(encoded) <= LONGEST else _shortened(event.type, encoded),
             lines=list(self._lines_before(entry.seq)),
-            frames={
+            frames=frames,
+            endings=self._endings() if isinstance(event, Paused) else {},
+            waits=self._waits,
+            unread=is_unread(event),
+        )
+
+    def _frames(self, entry: LogEntry) -> dict[str, list[JSON]]:
+        """The frames of an entry; where the log is too long, a note once, and no more."""
+        if self._left >= 0:
+            return {
                 name: [_shown(document) for document in formatter.format(entry)]
                 for name, formatter in self._formatters.items()
-            },
-            endings=self._endings() if isinstance(entry.event, Paused) else {},
-            waits=self._waits,
-            unread=is_unread(entry.event),
-        )
+            }
+        names, self._formatters = list(self._formatters), {}
+        notes = {name: _UNFORMATTED.format(run_id=self._run_id, name=name) for name in names}
+        return {
+            name: [{"type": "shortened", "shortened": 0, "beginning": note}]
+            for name, note in notes.items()
+        }
 
     def _endings(self) -> dict[str, list[JSON]]:
         """The documents that end a response, from copies: a formatter cannot continue after it."""
@@ -119,10 +161,23 @@ class Inspector:
                 n=line.n,
                 first_seq=line.first_seq,
                 last_seq=line.last_seq,
-                line=line.line.decode("utf-8", "replace"),
+                line=_line(line.line),
             )
+
+
+def _shortened(type_: str, document: bytes) -> Shortened:
+    beginning = document[:_BEGINNING].decode("utf-8", "replace")
+    return Shortened(type=type_, shortened=len(document), beginning=beginning)
+
+
+def _line(line: bytes) -> str:
+    if len(line) <= LONGEST:
+        return line.decode("utf-8", "replace")
+    return line[:_BEGINNING].decode("utf-8", "replace") + f" [shortened: {len(line):,} bytes]"
 
 
 def _shown(document: bytes) -> JSON:
     """A document in a row: JSON as it is; anything else, such as `[DONE]`, as a string."""
+    if len(document) > LONGEST:
+        return msgspec.to_builtins(_shortened("shortened", document))
     return msgspec.Raw(document) if document.startswith(b"{") else document.decode()

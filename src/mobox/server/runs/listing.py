@@ -11,6 +11,7 @@ from starlette.responses import Response
 from mobox.errors import InvalidRequest
 from mobox.events import DoneReason
 from mobox.server.auth.principal import owner_of
+from mobox.server.connected import while_connected
 from mobox.server.paging import page_limit
 from mobox.server.services import Services, json_response
 from mobox.storage.run_lists import (
@@ -61,9 +62,10 @@ async def list_runs(request: Request, services: Services) -> Response:
         outcome=_one_of(query.get("outcome"), "outcome", OUTCOMES),
         agent=query.get("agent") or None,
     )
-    page = await services.storage.list_runs(
+    reading = services.storage.list_runs(
         owner_of(request), filter_, query.get("before"), page_limit(request)
     )
+    page = await while_connected(request, reading)
     return json_response(RunList(runs=[*map(_row, page.runs)], before=page.before))
 
 

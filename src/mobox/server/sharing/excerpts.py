@@ -16,7 +16,7 @@ from mobox.events import LogEntry
 from mobox.events.brief import without_details
 from mobox.events.excerpts import Excerpt, Shows
 from mobox.events.message import Message
-from mobox.events.transcript import Transcript
+from mobox.events.shortening import BoundedTranscript
 from mobox.events.turn import PromptData, PromptFile, PromptPart, UserMessage
 from mobox.server.brief_storage import BriefStorage
 from mobox.storage import Storage
@@ -99,7 +99,7 @@ class ExcerptStorage(BriefStorage):
 
     async def message_of(self, run_id: RunId) -> Message:
         """The message of a run so far."""
-        transcript, excerpt = Transcript(), Excerpt(self._shows)
+        transcript, excerpt = BoundedTranscript(), Excerpt(self._shows)
         async for page in pages(self._storage, run_id):
             for entry in excerpt.of(without_details(page)):
                 transcript.add(entry.event, entry.ts)

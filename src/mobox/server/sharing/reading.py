@@ -8,8 +8,9 @@ Rule 4: a reader is not a client of a run: whether the owner's pages have left i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final, cast
 
 from msgspec import Struct
@@ -71,30 +72,37 @@ async def read_shared(request: Request, services: Services) -> Response:
     profile, opened = requested_profile(request, services), opened_link(request)
     link, shared = opened.link, _as_reader(services, opened)
     state = await _state(shared, opened)
-    page = await _messages(shared, opened, None, page_limit(request))
     runs = await _runs(shared, opened)
-    view = SharedView(
-        title=state.title,
-        updated_at=state.updated_at,
-        active_run=state.active_run,
-        shows=link.shows,
-        run_id=link.run_id,
-        created_at=link.created_at,
-        expires_at=link.expires_at,
-        agent=_agent_name(services, runs[-1].agent) if runs else None,
-        messages=await _ui(request, shared, page.messages, profile),
-        before=page.before,
-    )
-    return _unlisted(json_response(view))
+
+    def view(page: MessagePage) -> SharedView:
+        return SharedView(
+            title=state.title,
+            updated_at=state.updated_at,
+            active_run=state.active_run,
+            shows=link.shows,
+            run_id=link.run_id,
+            created_at=link.created_at,
+            expires_at=link.expires_at,
+            agent=_agent_name(services, runs[-1].agent) if runs else None,
+            messages=[chats.ui_message_of(each, profile) for each in page.messages],
+            before=page.before,
+        )
+
+    read = partial(_linked_page, request, shared, None)
+    return _unlisted(await services.reads.response(_counted(opened), read, view))
 
 
 async def read_messages(request: Request, services: Services) -> Response:
     """Earlier messages of the chat."""
     profile, opened = requested_profile(request, services), opened_link(request)
     shared, before = _as_reader(services, opened), request.query_params.get("before")
-    page = await _messages(shared, opened, before, page_limit(request))
-    messages = await _ui(request, shared, page.messages, profile)
-    return _unlisted(json_response(Messages(messages=messages, before=page.before)))
+
+    def view(page: MessagePage) -> Messages:
+        messages = [chats.ui_message_of(each, profile) for each in page.messages]
+        return Messages(messages=messages, before=page.before)
+
+    read = partial(_linked_page, request, shared, before)
+    return _unlisted(await services.reads.response(_counted(opened), read, view))
 
 
 async def read_state(request: Request, services: Services) -> Response:
@@ -224,10 +232,16 @@ async def _turn(shared: Services, opened: OpenedLink) -> tuple[StoredMessage, ..
     return found[0] if found else ()
 
 
-async def _ui(
-    request: Request, shared: Services, messages: Sequence[StoredMessage], profile: str | None
-) -> list[ChatMessage]:
-    link_id, base = opened_link(request).link.id, base_of(request)
+def _counted(opened: OpenedLink) -> str:
+    """For whom the reads of a link count: its readers do not hold up the owner of the chat."""
+    return f"link {opened.link.id}"
+
+
+async def _linked_page(request: Request, shared: Services, before: str | None) -> MessagePage:
+    """Messages with the addresses of their files for the readers of a link."""
+    opened = opened_link(request)
+    page = await _messages(shared, opened, before, page_limit(request))
+    link_id, base = opened.link.id, base_of(request)
 
     async def part_of(part: PromptPart) -> PromptPart:
         if not isinstance(part, PromptFile) or part.file_id is None:
@@ -241,7 +255,7 @@ async def _ui(
         return replace(stored, body=replace(stored.body, parts=parts))
 
     files = shared.storage.files
-    return [chats.ui_message_of(await linked(each), profile) for each in messages]
+    return replace(page, messages=tuple([await linked(each) for each in page.messages]))
 
 
 def _agent_name(services: Services, agent_id: str) -> str | None:

@@ -12,10 +12,11 @@ from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Self, TypeVar
 
 from msgspec.structs import replace
 
-from mobox.errors import StorageUnavailable
+from mobox.errors import SearchTooSlow, StorageUnavailable
 from mobox.events import LogEntry, StreamEvent
 from mobox.events.turn import Request
 from mobox.settings import Settings
+from mobox.storage.background_folds import BackgroundFolds
 from mobox.storage.chats import BegunTurn, ChatPage, History, IdleChat, MessagePage, RunFacts
 from mobox.storage.encoding import Appended, NextAttempt, prepare
 from mobox.storage.files import Blobs, FileStore
@@ -53,6 +54,7 @@ from mobox.storage.postgres.files import PostgresBlobs, PostgresFileIndex
 from mobox.storage.postgres.messages import Messages
 from mobox.storage.postgres.notify import PostgresNotifier
 from mobox.storage.postgres.retention import DeferredDeletes
+from mobox.storage.postgres.search_index import make_index
 from mobox.storage.postgres.server_checks import (
     check_pooler,
     plain_connector,
@@ -173,6 +175,10 @@ class PostgresStorage(Following):
         self._messages = Messages(self._sessions)
         self._leftovers = DeferredDeletes(self._sessions)
         self._searches = Searches()
+        self._closing = asyncio.Event()
+        self._folds = BackgroundFolds(
+            self._messages.fold_ended, self._messages.fold_some, self._make_index
+        )
         self.files = FileStore(
             PostgresFileIndex(self._sessions),
             blobs or PostgresBlobs(self._sessions),
@@ -203,10 +209,13 @@ class PostgresStorage(Following):
             notifier = way(identity)
         store = cls(opened, settings, notifier, blobs)
         store._leftovers.begin()
+        store._folds.begin()
         return store
 
     async def close(self) -> None:
         await self._stop_polling()
+        self._closing.set()
+        await self._folds.close()
         await self._leftovers.close()
         await self._messages.close()
         await self._writer.close()
@@ -393,16 +402,31 @@ class PostgresStorage(Following):
     ) -> ChatPage:
         if not query:
             return await self._list_chats(owner, before, limit, query, agent)
-        async with self._searches.of(owner):
-            await self._messages.catch_up(storable(owner))
-            return await self._search_chats(owner, before, limit, query, agent)
+        values = owner, before, limit, query, agent
+        return await self._search(owner, lambda: self._search_chats(*values))
 
     async def list_runs(
         self, owner: str, filter_: RunFilter, before: str | None = None, limit: int = 50
     ) -> RunPage:
-        async with self._searches.of(owner):
-            await self._messages.catch_up(storable(owner))
-            return await self._list_runs(owner, filter_, before, limit)
+        values = owner, filter_, before, limit
+        return await self._search(owner, lambda: self._list_runs(*values))
+
+    async def _search(self, owner: str, read: Callable[[], Awaitable[T]]) -> T:
+        seconds = self._settings.search_seconds
+        try:
+            async with asyncio.timeout(seconds), self._searches.of(owner):
+                if await self._messages.catch_up(storable(owner)):
+                    self._folds.wake()
+                return await read()
+        except TimeoutError as error:
+            raise SearchTooSlow(seconds) from error
+
+    def _note_end(self, run_id: RunId) -> None:
+        self._folds.add(run_id)
+
+    async def _make_index(self, _: int) -> None:
+        """See `BackgroundFolds`: the index for searches."""
+        await make_index(self._sessions.connect_after_writer, self._closing)
 
     async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
         return await self._messages.history(storable(owner), storable(chat_id), limit)
@@ -441,15 +465,13 @@ class PostgresStorage(Following):
     # Retention
 
     async def idle_chats(self, since: int) -> list[IdleChat]:
-        found: list[tuple[Any, ...]] = []
-        last = 0
+        found: dict[int, IdleChat] = {}
+        last = (0, 0)
         while rows := await self._idle_chats(since, last):
-            found += [(at, n, rest) for n, at, *rest in rows]
-            last = rows[-1][0]
-        return [
-            IdleChat(id=id_, owner=owner, runs=tuple(runs))
-            for _, _, (id_, owner, runs) in sorted(found)
-        ]
+            for n, _, id_, owner, runs in rows:
+                found[n] = IdleChat(id=id_, owner=owner, runs=tuple(runs))
+            last = (rows[-1][1], rows[-1][0])
+        return list(found.values())
 
     async def delete_idle(self, chat: IdleChat, since: int) -> bool:
         async with self.files.releasing(chat.owner, chat.id) as files:

@@ -21,7 +21,7 @@ import msgspec
 from mobox.errors import ChatNotFound, RunNotFound, StorageError, StorageUnavailable
 from mobox.events.entries import Entries
 from mobox.events.message import Message
-from mobox.events.transcript import Transcript
+from mobox.events.shortening import BoundedTranscript
 from mobox.events.turn import UserMessage
 from mobox.storage.chats import (
     Chat,
@@ -39,6 +39,7 @@ from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.run_queries import usage_columns
 from mobox.storage.tables import (
     MOST,
+    PAGE_BYTES,
     Fold,
     Row,
     answer_of,
@@ -46,6 +47,7 @@ from mobox.storage.tables import (
     cached_message,
     encode_json,
     facts_of,
+    size_of,
     user_message_of,
 )
 
@@ -53,6 +55,12 @@ _FOLDED_AT_ONCE: Final = 2048
 """How many entries of a log are folded at once."""
 _READ_AT_ONCE: Final = 64
 """How many messages are read at once."""
+_LONG: Final = 256 * 1024
+_READ_FIRST: Final = 8
+"""How many while they may be long."""
+_CAUGHT_UP: Final = 64
+"""Messages that a search folds at most: more are folded in the background."""
+_LEFT_AT_ONCE: Final = 16
 
 # The rows of messages
 
@@ -173,18 +181,23 @@ class _Behind(NamedTuple):
     seq: int
 
 
-_BEHIND: Final = """
+_UNFOLDED: Final = """
 SELECT message.n, run.id, run.tail_seq
-FROM chat JOIN run ON run.chat = chat.n JOIN message ON message.run = run.n
-WHERE chat.owner = $1 AND run.status = 'done' AND message.folded_seq < run.tail_seq
-    AND message.n > $2
-ORDER BY message.n LIMIT 64
+FROM run JOIN chat ON chat.n = run.chat JOIN message ON message.run = run.n
+WHERE run.status = 'done' AND NOT run.folded AND {which} ORDER BY message.n {order} LIMIT $2
+"""
+_OF_OWNER: Final = _UNFOLDED.format(
+    which="chat.owner = $1 AND message.folded_seq < run.tail_seq", order="DESC"
+)
+_OF_ALL: Final = _UNFOLDED.format(which="message.n > $1", order="")
+_OF_RUN: Final = """
+SELECT message.n, run.id, run.tail_seq FROM run JOIN message ON message.run = run.n
+WHERE run.id = $1 AND run.status = 'done' AND NOT run.folded
 """
 
 
-async def _find_behind(connection: Connection, owner: str, after: int) -> list[_Behind]:
-    """The next unfolded messages of ended runs; none if there are no more."""
-    return [_Behind(*row) for row in await connection.fetch(_BEHIND, owner, after)]
+async def _find_behind(connection: Connection, find: str, *values: object) -> list[_Behind]:
+    return [_Behind(*row) for row in await connection.fetch(find, *values)]
 
 
 _KEEP: Final = """
@@ -193,13 +206,21 @@ UPDATE message SET words = $1, folded_seq = $2,
     input_tokens = $8, output_tokens = $9, cost_usd = $10
 WHERE n = $3 AND folded_seq <= $2
 """
+_KEPT: Final = """
+UPDATE run SET folded = TRUE
+WHERE n = (SELECT run FROM message WHERE n = $1) AND status = 'done' AND tail_seq = $2
+"""
 
 
 async def _store_fold(connection: Connection, made: Fold) -> None:
     """Store a fold, unless a later one is stored."""
+    await connection.execute(_KEEP, *await asyncio.to_thread(_columns, made))
+    await connection.execute(_KEPT, made.message, made.seq)
+
+
+def _columns(made: Fold) -> tuple[Any, ...]:
     words, columns = storable(made.searched.casefold()), columns_of(made.folded)
-    values = (words, made.seq, made.message, *columns, *usage_columns(made))
-    await connection.execute(_KEEP, *values)
+    return (words, made.seq, made.message, *columns, *usage_columns(made))
 
 
 # Folding
@@ -280,7 +301,7 @@ class _Folding:
         await self._sessions.query(lambda connection: _store_fold(connection, made), "much")
 
     async def _fold(self, behind: _Behind, making: _Making) -> Message:
-        transcript, after = Transcript(), 0
+        transcript, after = BoundedTranscript(), 0
         while after < behind.seq:
             page = await self._page(behind, after, making)
             async with self._thread:
@@ -304,7 +325,7 @@ class _Folding:
         raise StorageError("the store is closed")
 
 
-def _add_all(transcript: Transcript, page: Entries) -> None:
+def _add_all(transcript: BoundedTranscript, page: Entries) -> None:
     for entry in page:
         transcript.add(entry.event, entry.ts)
 
@@ -330,6 +351,8 @@ class Messages:
         find = partial(_list, owner=owner, chat_id=chat_id, before=before, limit=limit)
         chat, (heads, active, more) = await self._sessions.snapshot(find, "much")
         messages = await self._read(chat_id, heads)
+        if len(messages) < len(heads):
+            more = write_cursor(heads[len(messages) - 1].n)
         return chat, MessagePage(messages=messages, active=active, before=more)
 
     async def facts(self, owner: str, chat_id: str) -> list[RunFacts]:
@@ -348,26 +371,44 @@ class Messages:
             facts_of(run, message.body) if isinstance(message.body, Message) else RunFacts(run=run)
         )
 
-    async def catch_up(self, owner: str) -> None:
-        """Store the messages that were never read."""
-        find = partial(_find_behind, owner=owner)
-        after = 0
-        while found := await self._sessions.query(partial(find, after=after), "much"):
-            for behind in found:
-                await self._folding.keep(behind)
-            after = found[-1].message
+    async def catch_up(self, owner: str) -> bool:
+        """Store the owner's last messages that were left behind; whether there may be more."""
+        behind = await self._fold_all(_OF_OWNER, owner, _CAUGHT_UP)
+        return len(behind) == _CAUGHT_UP
+
+    async def fold_ended(self, run_id: RunId) -> None:
+        """Store the message of a run that has ended."""
+        await self._fold_all(_OF_RUN, run_id)
+
+    async def fold_some(self, after: int) -> int | None:
+        """See `BackgroundFolds`: the next messages of all owners that were left behind."""
+        behind = await self._fold_all(_OF_ALL, after, _LEFT_AT_ONCE)
+        return behind[-1].message if behind else None
+
+    async def _fold_all(self, find: str, *values: object) -> list[_Behind]:
+        behind = await self._sessions.query(lambda c: _find_behind(c, find, *values))
+        for each in behind:
+            await self._folding.keep(each)
+        return behind
 
     async def close(self) -> None:
         await self._folding.close()
 
     async def _read(self, chat_id: str, heads: Sequence[_Head]) -> tuple[StoredMessage, ...]:
+        """The messages; as many of them, the latest, as may be read at once."""
         messages: list[StoredMessage] = []
+        left, count = PAGE_BYTES, _READ_FIRST
         try:
-            for start in range(0, len(heads), _READ_AT_ONCE):
-                some = heads[start : start + _READ_AT_ONCE]
+            while left > 0 and (some := heads[len(messages) : len(messages) + count]):
                 read = partial(_read_bodies, numbers=[head.n for head in some])
                 bodies = await self._sessions.query(read, "much")
-                messages += [await self._message(head, bodies.get(head.n)) for head in some]
+                for head in some:
+                    body = bodies.get(head.n)
+                    messages.append(await self._message(head, body))
+                    left -= len(body.text) if body and body.text else size_of(messages[-1])
+                    if left <= 0:
+                        break
+                count = _READ_AT_ONCE if left > PAGE_BYTES // 2 else _READ_FIRST
         except RunNotFound as error:
             raise ChatNotFound(chat_id) from error
         return tuple(reversed(messages))
@@ -377,7 +418,13 @@ class Messages:
             raise RunNotFound(head.id)
         if head.run is None:
             return user_message_of(head.id, head.created_at, body.text or "")
-        message = cached_message(body.text) if body.folded_seq == head.seq else None
+        message = await self._decode(body.text) if body.folded_seq == head.seq else None
         if message is None:
             message = await self._folding.fold(_Behind(head.n, RunId(head.id), head.seq))
         return answer_of(head.id, head.created_at, message)
+
+    async def _decode(self, text: str | None) -> Message | None:
+        """In a thread, if it is long."""
+        if text is None or len(text) < _LONG:
+            return cached_message(text)
+        return await asyncio.to_thread(cached_message, text)

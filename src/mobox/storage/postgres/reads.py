@@ -18,6 +18,7 @@ from mobox.storage.excerpts import HITS, Excerpt, Hit, excerpt_of
 from mobox.storage.health import Load, load_of
 from mobox.storage.log import PAGE, Position, RawEntry, Run, RunId
 from mobox.storage.postgres.database import NOW, Connection, storable
+from mobox.storage.postgres.search_index import is_complete
 from mobox.storage.run_lists import RunFilter, RunPage
 from mobox.storage.run_queries import CURSOR, START, list_query, run_page
 from mobox.storage.tables import (
@@ -284,13 +285,21 @@ ORDER BY pinned_at, n LIMIT {MOST_PINNED}
 _AGENTS: Final = f"SELECT id, {_LAST_AGENT} FROM chat WHERE n = ANY($1)"
 _LIST: Final = f"""
 {CHAT} WHERE owner = $1 AND (updated_at, n) < ($2, $3)
-    AND ($6 = '' OR {_LAST_AGENT} = $6) AND ($5 = '' OR strpos(words, $5) > 0
-    OR EXISTS (
-        SELECT 1 FROM message
-        WHERE message.chat = chat.n AND NOT superseded AND strpos(message.words, $5) > 0
-    ))
+    AND ($6 = '' OR {_LAST_AGENT} = $6) AND ($5 = '' OR strpos(words, $5) > 0 OR {{found}})
 ORDER BY updated_at DESC, n DESC LIMIT $4
 """
+_BY_TEXT: Final = """EXISTS (
+    SELECT 1 FROM message
+    WHERE message.chat = chat.n AND NOT superseded AND strpos(message.words, $5) > 0
+)"""
+_BY_INDEX: Final = "chat.n = ANY($7::bigint[])"
+_MOST_FOUND: Final = 5000
+"""Messages that the index may find for one query; more are not narrowed down."""
+_FIND: Final = f"""
+SELECT chat FROM message WHERE words LIKE $1 AND NOT superseded LIMIT {_MOST_FOUND + 1}
+"""
+_ESCAPES: Final = str.maketrans({character: "\\" + character for character in "\\%_"})
+_TRIGRAM: Final = 3
 _ACTIVE: Final = f"""
 {RUN} WHERE run.chat = ANY($1) AND run.status != 'done' AND NOT run.superseded
 ORDER BY run.status = 'running', run.n
@@ -306,7 +315,11 @@ async def list_chats(
 ) -> ChatPage:
     updated_at, n = read_cursor(before, 2) if before is not None else LATEST
     values = (owner, updated_at, n, limit + 1, query.casefold(), agent)
-    rows = await connection.fetch(_LIST, *values)
+    found = await _find_by_index(connection, query.casefold())
+    if found is None:
+        rows = await connection.fetch(_LIST.format(found=_BY_TEXT), *values)
+    else:
+        rows = await connection.fetch(_LIST.format(found=_BY_INDEX), *values, found)
     is_first = before is None and not query
     pinned = await connection.fetch(_PINNED, owner, agent) if is_first else []
     shown = list({row[0]: None for row in (*rows[:limit], *pinned)})
@@ -319,6 +332,16 @@ async def list_chats(
         agents={chat_id: name for chat_id, name in agents if name is not None},
         hits=await _hits(connection, shown, query) if query else {},
     )
+
+
+async def _find_by_index(connection: Connection, query: str) -> list[int] | None:
+    """The chats of all owners with a query in their messages; `None` if the index cannot tell."""
+    if len(query) < _TRIGRAM or not await is_complete(connection):
+        return None
+    await connection.execute("SET LOCAL enable_seqscan = off")  # the estimate may be wrong
+    rows = await connection.fetch(_FIND, f"%{query.translate(_ESCAPES)}%")
+    await connection.execute("SET LOCAL enable_seqscan = on")
+    return None if len(rows) > _MOST_FOUND else [chat for (chat,) in rows]
 
 
 _LONGEST: Final = 100_000

@@ -140,9 +140,12 @@ SELECT count(*) FROM forgotten
 """
 
 
-async def idle_chats(connection: Connection, since: int, after: int) -> list[tuple[Any, ...]]:
+async def idle_chats(
+    connection: Connection, since: int, after: tuple[int, int]
+) -> list[tuple[Any, ...]]:
     """A page of `Retention.idle_chats`: row number, time, id, owner and runs of each."""
-    rows = await connection.fetch(f"{_IDLE} AND n > $2 ORDER BY n LIMIT 512", since, after)
+    page = "AND (updated_at, n) > ($2, $3) ORDER BY updated_at, n LIMIT 512"
+    rows = await connection.fetch(f"{_IDLE} {page}", since, *after)
     return list(map(tuple, rows))
 
 

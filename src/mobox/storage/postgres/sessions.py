@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Final, NamedTuple, TypeVar
 
 import asyncpg
@@ -41,6 +41,8 @@ _SNAPSHOT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WHICH: Final = "SELECT pg_current_xact_id()::text"
 _STATUS: Final = "SELECT pg_xact_status($1::text::xid8)"
 _LEAST_DELAY: Final = 0.01
+_CANCELLING: Final = 2.0
+"""Seconds in which the server may end a query that was cancelled."""
 _SURVIVED: Final = (MoboxError, asyncpg.PostgresError)
 """Errors after which a connection can be reused. After any other its state is unknown."""
 
@@ -201,19 +203,33 @@ class Sessions:
             await retries.wait()
 
     async def _try(self, work: Work[T], effort: Effort) -> T:
-        with await self._slots.take(effort):
+        with await self._slots.take(effort) as slot:
             connection = await self._take()
             try:
                 result = await work(connection)
             except _SURVIVED:
                 self._give_back(connection)
                 raise
-            except BaseException:
-                connection.terminate()
+            except BaseException as error:
+                if effort == "search" and isinstance(error, asyncio.CancelledError):
+                    self._cancel(connection, slot.pop_all())
+                else:
+                    connection.terminate()
                 raise
             self._give_back(connection)
             self.trouble = None
             return result
+
+    def _cancel(self, connection: Connection, slot: ExitStack) -> None:
+        """End a search that nobody waits for: else the server would continue it."""
+
+        async def close() -> None:
+            with slot, suppress(Exception):
+                await connection.close(timeout=_CANCELLING)
+
+        task = asyncio.create_task(close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
 
     # The pool
 

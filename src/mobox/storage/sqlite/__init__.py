@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
@@ -16,10 +16,17 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from msgspec.structs import replace
 
-from mobox.errors import StorageError, StorageUnavailable, WriteRefused
+from mobox.errors import (
+    NotFoundError,
+    SearchTooSlow,
+    StorageError,
+    StorageUnavailable,
+    WriteRefused,
+)
 from mobox.events import LogEntry, StreamEvent
 from mobox.events.turn import Request
 from mobox.settings import Settings
+from mobox.storage.background_folds import BackgroundFolds
 from mobox.storage.chats import (
     BegunTurn,
     Chat,
@@ -40,7 +47,15 @@ from mobox.storage.read_slots import Effort, ReadSlots, Searches
 from mobox.storage.renewals import acts_for
 from mobox.storage.run_lists import RunFilter, RunPage
 from mobox.storage.sqlite import branches as branches_of_chats
-from mobox.storage.sqlite import client_requests, owner_limits, reads, retention, share_links, turns
+from mobox.storage.sqlite import (
+    client_requests,
+    owner_limits,
+    reads,
+    retention,
+    search,
+    share_links,
+    turns,
+)
 from mobox.storage.sqlite import feedback as feedback_on_answers
 from mobox.storage.sqlite import keys as api_keys
 from mobox.storage.sqlite import permissions as permissions_of_chats
@@ -49,6 +64,7 @@ from mobox.storage.sqlite.database import (
     Checkpoints,
     Connection,
     Readers,
+    Stop,
     Transaction,
     check_database_version,
     identity,
@@ -69,6 +85,9 @@ _RUNS_AT_ONCE = 8
 """Runs whose raw lines are deleted in one transaction: it blocks other processes' writes."""
 _PAUSE = 0.02
 """Seconds between two of them, in which other processes can write."""
+_CAUGHT_UP = 64
+"""Messages that a search folds at most: more are folded in the background."""
+_LEFT_AT_ONCE = 16
 
 
 def _query(function: Query[P, T]) -> Method[P, T]:
@@ -120,6 +139,7 @@ class SqliteStorage(Following):
         self._readers = Readers(path, settings)
         self._slots = ReadSlots(settings.readers)
         self._searches = Searches()
+        self._folds = BackgroundFolds(self._fold_ended, self._fold_some, self._index_some)
         self._checkpoints = Checkpoints(path, settings)
         database = FileDatabase(path.with_name(f"{path.stem}-files.db"), settings)
         self.files = FileStore(
@@ -146,7 +166,9 @@ class SqliteStorage(Following):
         except BaseException:
             connection.close()
             raise
-        return cls(connection, path, settings, notifier, blobs)
+        store = cls(connection, path, settings, notifier, blobs)
+        store._folds.begin()
+        return store
 
     @classmethod
     async def open_temporary(
@@ -164,6 +186,7 @@ class SqliteStorage(Following):
 
     async def close(self) -> None:
         await self._stop_polling()
+        await self._folds.close()
         await self._writer.close()
         await self._stop_notifying()
         await self._readers.close()
@@ -339,17 +362,24 @@ class SqliteStorage(Following):
         values = owner, before, limit, query, agent
         if not query:
             return await self._readers.snapshot(reads.list_chats, *values)
-        async with self._searches.of(owner):
-            await self._catch_up(owner)
-            return await self._read_in_slot("search", lambda c: reads.list_chats(c, *values))
+        return await self._search(owner, lambda c: reads.list_chats(c, *values))
 
     async def list_runs(
         self, owner: str, filter_: RunFilter, before: str | None = None, limit: int = 50
     ) -> RunPage:
         values = owner, filter_, before, limit
-        async with self._searches.of(owner):
-            await self._catch_up(owner)
-            return await self._read_in_slot("search", lambda c: reads.list_runs(c, *values))
+        return await self._search(owner, lambda c: reads.list_runs(c, *values))
+
+    async def _search(self, owner: str, read: Callable[[Connection], T]) -> T:
+        stop = Stop(self._settings.search_seconds)
+        try:
+            async with asyncio.timeout(stop.seconds), self._searches.of(owner):
+                await self._catch_up(owner)
+                return await self._slots.run("search", lambda: self._readers.search(read, stop))
+        except TimeoutError as error:
+            raise SearchTooSlow(stop.seconds) from error
+        finally:
+            stop.abandon()
 
     async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
         chat, page = await self._read_page(owner, chat_id, None, limit or MOST)
@@ -390,15 +420,36 @@ class SqliteStorage(Following):
         return facts
 
     async def _catch_up(self, owner: str) -> None:
-        """Store the folds of messages that were never read; skips those the database rejects."""
-        after = 0
-        find = partial(reads.folds_behind, owner=owner)
-        while made := await self._read_in_slot("much", partial(find, after=after)):
-            kept = await asyncio.gather(*map(self._keep, made), return_exceptions=True)
-            for outcome in kept:
-                if isinstance(outcome, StorageError) and not isinstance(outcome, WriteRefused):
-                    raise outcome  # the database cannot be written at all
-            after = made[-1].message
+        """Fold messages that were left behind; skips those the database rejects."""
+        behind = await self._readers.query(reads.unfolded_of_owner, owner, _CAUGHT_UP)
+        if len(behind) == _CAUGHT_UP:
+            self._folds.wake()
+        for each in behind:
+            await self._fold(each)
+
+    async def _fold(self, behind: reads.Unfolded) -> None:
+        made = await self._slots.run("much", lambda: self._readers.query(reads.fold, behind))
+        with suppress(WriteRefused):
+            await self._keep(made)
+
+    def _note_end(self, run_id: RunId) -> None:
+        self._folds.add(run_id)
+
+    async def _fold_ended(self, run_id: RunId) -> None:
+        for behind in await self._readers.query(reads.unfolded_run, run_id):
+            await self._fold(behind)
+
+    async def _fold_some(self, after: int) -> int | None:
+        """See `BackgroundFolds`: the next messages of all owners that were left behind."""
+        found = await self._readers.query(reads.unfolded_of_all, after, _LEFT_AT_ONCE)
+        for behind in found:
+            with suppress(NotFoundError):  # deleted meanwhile
+                await self._fold(behind)
+        return found[-1].message if found else None
+
+    async def _index_some(self, _: int) -> int | None:
+        """See `BackgroundFolds`: older messages that the index for searches lacks."""
+        return 1 if await self._writer.submit(search.index_some) else None
 
     def _keep(self, made: Fold) -> asyncio.Future[None]:
         return self._writer.submit(partial(reads.store_fold, made=made))

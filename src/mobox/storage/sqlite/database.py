@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from mobox.errors import StorageError
+from mobox.errors import SearchTooSlow, StorageError
 from mobox.settings import Settings, now_ms
 from mobox.storage.health import any_value
 from mobox.storage.retry import Backoff
@@ -29,6 +29,8 @@ T = TypeVar("T")
 Connection = sqlite3.Connection
 
 _OLDEST_SQLITE = (3, 38, 0)  # the first with all of STRICT, RETURNING and JSON
+_HAS_INDEX = "SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"
+_NO_INDEX = "this Python's SQLite has no FTS5, which searches need: use another build of Python"
 _CHECKPOINT_PAGES = 50_000  # 200 MB: a last resort, because a commit that copies takes long
 _STATEMENTS = 256  # an insert of each size from 1 to 64 rows, twice, and all others
 _VERSIONS = """
@@ -63,6 +65,8 @@ def open_database(
         connection = connect(path, settings)
         with ExitStack() as on_failure:
             on_failure.callback(connection.close)
+            if not connection.execute(_HAS_INDEX).fetchone():
+                raise StorageError(_NO_INDEX)
             _use_wal(connection, settings)
             migrate(connection, migrations() if known is None else known)
             on_failure.pop_all()
@@ -199,6 +203,25 @@ def identity(connection: Connection) -> str:
 # Reading
 
 
+_STEPS = 1000  # of SQLite's virtual machine, between two looks whether to stop
+
+
+class Stop:
+    """Ends a search: at its deadline, or when nobody waits for it any more."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._until = time.monotonic() + seconds
+        self._is_abandoned = False
+
+    def abandon(self) -> None:
+        """Nobody waits for it."""
+        self._is_abandoned = True
+
+    def is_reached(self) -> bool:
+        return self._is_abandoned or time.monotonic() >= self._until
+
+
 class Readers:
     """Runs functions of a connection in threads, each of which has a connection of its own."""
 
@@ -226,6 +249,24 @@ class Readers:
     ) -> T:
         """The result of a function of one statement, or of several that need no common snapshot."""
         return await self._run(lambda: function(self._connection(), *args, **kwargs))
+
+    async def search(self, function: Callable[[Connection], T], stop: Stop) -> T:
+        """The function's result in one snapshot; raises `SearchTooSlow` when it is stopped."""
+
+        def work() -> T:
+            connection = self._connection()
+            connection.set_progress_handler(stop.is_reached, _STEPS)
+            try:
+                return self._in_snapshot(function)
+            finally:
+                connection.set_progress_handler(None, 0)
+
+        try:
+            return await self._run(work)
+        except StorageError as error:
+            if stop.is_reached():
+                raise SearchTooSlow(stop.seconds) from error
+            raise
 
     async def close(self) -> None:
         """Wait for the running reads first."""

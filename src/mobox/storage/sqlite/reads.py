@@ -14,7 +14,7 @@ from mobox.errors import ChatNotFound, InvalidCursor, LogDeleted, RunNotFound
 from mobox.events import LogEntry
 from mobox.events.entries import NO_ENTRIES, Entries
 from mobox.events.message import Message
-from mobox.events.transcript import build_message
+from mobox.events.shortening import bounded_message
 from mobox.storage.chats import (
     MOST_PINNED,
     Chat,
@@ -32,10 +32,12 @@ from mobox.storage.log import PAGE, Position, RawEntry, Run, RunId
 from mobox.storage.run_lists import RunFilter, RunPage
 from mobox.storage.run_queries import CURSOR, START, list_query, run_page, usage_columns
 from mobox.storage.sqlite.database import Connection, Transaction
+from mobox.storage.sqlite.search import find_by_index
 from mobox.storage.tables import (
     CHAT,
     LATEST,
     MOST,
+    PAGE_BYTES,
     RUN,
     Fold,
     Row,
@@ -51,6 +53,7 @@ from mobox.storage.tables import (
     hits_of,
     raw_entry_of,
     run_of,
+    size_of,
     user_message_of,
 )
 
@@ -372,9 +375,15 @@ _PINNED = f"""
 ORDER BY pinned_at, n LIMIT {MOST_PINNED}
 """
 _AGENTS = f"SELECT id, {_LAST_AGENT} FROM chat WHERE n IN (SELECT value FROM json_each(?))"
-_FOUND = """
+_SCANNED = """
 AND ({title} OR EXISTS (
     SELECT 1 FROM message WHERE chat = chat.n AND superseded = 0 AND {content}
+))
+"""
+_FOUND = """
+AND ({title} OR chat.n IN (
+    SELECT message.chat FROM json_each(:found) JOIN message ON message.n = json_each.value
+    WHERE superseded = 0 AND {content}
 ))
 """
 _LIKE = "{} LIKE :pattern ESCAPE '\\'"
@@ -395,6 +404,7 @@ def list_chats(
     connection: Connection, owner: str, before: str | None, limit: int, query: str, agent: str
 ) -> ChatPage:
     updated_at, n = read_cursor(before, 2) if before is not None else LATEST
+    found = find_by_index(connection, query)
     values = {
         "owner": owner,
         "updated_at": updated_at,
@@ -402,9 +412,10 @@ def list_chats(
         "limit": limit + 1,
         "pattern": f"%{query.translate(_ESCAPES)}%",
         "query": query.casefold(),
+        "found": json.dumps(found),
         "agent": agent,
     }
-    listed = f"{CHAT} {_LISTED.format(filter=_filter(query))}"
+    listed = f"{CHAT} {_LISTED.format(filter=_filter(query, found))}"
     rows = connection.execute(listed, values).fetchall()
     is_first = before is None and not query
     pinned = connection.execute(_PINNED, values).fetchall() if is_first else []
@@ -451,11 +462,13 @@ def active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
     return active_runs_of(connection.execute(_ACTIVE, (json.dumps(chats),)).fetchall())
 
 
-def _filter(query: str) -> str:
+def _filter(query: str, found: list[int] | None) -> str:
     """LIKE is fast, but ignores case for ASCII only."""
+    if not query:
+        return ""
     condition = _condition(query)
-    found = _FOUND.format(title=condition.format("title"), content=condition.format("content"))
-    return found if query else ""
+    form = _SCANNED if found is None else _FOUND
+    return form.format(title=condition.format("title"), content=condition.format("content"))
 
 
 def _condition(query: str) -> str:
@@ -489,10 +502,16 @@ def read_page(
     n, chat = find_chat(connection, owner, chat_id)
     active = next(iter(active_runs(connection, [n])), None)
     left_out = active.id if active is not None else ""
-    rows = connection.execute(_FIND, (n, end, left_out, limit + 1)).fetchall()
     folds: list[Fold] = []
-    messages = [_message(connection, row, folds) for row in rows[:limit]]
-    more = write_cursor(rows[limit - 1][0]) if len(rows) > limit else None
+    messages: list[StoredMessage] = []
+    more, last, left = None, end, PAGE_BYTES
+    for row in connection.execute(_FIND, (n, end, left_out, limit + 1)):
+        if len(messages) == limit or left <= 0:
+            more = write_cursor(last)
+            break
+        messages.append(_message(connection, row, folds))
+        last = row[0]
+        left -= len(row[4] or b"") or size_of(messages[-1])
     page = MessagePage(messages=tuple(reversed(messages)), active=active, before=more)
     return ReadPage(chat, page, folds)
 
@@ -509,7 +528,7 @@ def _message(connection: Connection, row: Row, folds: list[Fold]) -> StoredMessa
 
 
 def _fold_log(connection: Connection, run_id: str) -> Message:
-    return build_message(iterate_log(connection, RunId(run_id)), run_id)
+    return bounded_message(iterate_log(connection, RunId(run_id)), run_id)
 
 
 # What is known about runs without reading their messages
@@ -545,18 +564,47 @@ def _facts(connection: Connection, run: Run, row: Row | None, folds: list[Fold])
 
 # Folds of messages that were never read
 
-_BEHIND = """
+_UNFOLDED = """
 SELECT message.n, run.id, run.tail_seq
-FROM chat JOIN run ON run.chat = chat.n JOIN message ON message.run = run.n
-WHERE chat.owner = ? AND run.status = 'done' AND message.folded_seq < run.tail_seq AND message.n > ?
-ORDER BY message.n LIMIT 64
+FROM run INDEXED BY unfolded_run JOIN chat ON chat.n = run.chat JOIN message ON message.run = run.n
+WHERE run.status = 'done' AND run.folded = 0 AND {which} ORDER BY message.n {order} LIMIT ?
+"""
+_OF_OWNER = _UNFOLDED.format(
+    which="chat.owner = ? AND message.folded_seq < run.tail_seq", order="DESC"
+)
+_OF_ALL = _UNFOLDED.format(which="message.n > ?", order="")
+_OF_RUN = """
+SELECT message.n, run.id, run.tail_seq FROM run JOIN message ON message.run = run.n
+WHERE run.id = ? AND run.status = 'done' AND run.folded = 0
 """
 
 
-def folds_behind(connection: Connection, owner: str, after: int) -> list[Fold]:
-    """The next missing folds of ended runs; none if there are no more."""
-    rows = connection.execute(_BEHIND, (owner, after)).fetchall()
-    return [Fold(n, seq, _fold_log(connection, run_id)) for n, run_id, seq in rows]
+class Unfolded(NamedTuple):
+    """An ended run whose message is not folded from its whole log."""
+
+    message: int
+    run_id: RunId
+    seq: int
+
+
+def unfolded_of_owner(connection: Connection, owner: str, limit: int) -> list[Unfolded]:
+    """The owner's last ones."""
+    return [Unfolded(*row) for row in connection.execute(_OF_OWNER, (owner, limit))]
+
+
+def unfolded_of_all(connection: Connection, after: int, limit: int) -> list[Unfolded]:
+    """The next ones of all owners, by the numbers of their messages."""
+    return [Unfolded(*row) for row in connection.execute(_OF_ALL, (after, limit))]
+
+
+def unfolded_run(connection: Connection, run_id: RunId) -> list[Unfolded]:
+    """The run, if it is one."""
+    return [Unfolded(*row) for row in connection.execute(_OF_RUN, (run_id,))]
+
+
+def fold(connection: Connection, behind: Unfolded) -> Fold:
+    """Outside of any transaction, as logs that have ended do not change."""
+    return Fold(behind.message, behind.seq, _fold_log(connection, behind.run_id))
 
 
 _KEEP = """
@@ -564,9 +612,14 @@ UPDATE message SET body = ?, content = ?, folded_seq = ?,
     input_tokens = ?, output_tokens = ?, cost_usd = ?
 WHERE n = ? AND folded_seq <= ?
 """
+_KEPT = """
+UPDATE run SET folded = 1
+WHERE n = (SELECT run FROM message WHERE n = ?) AND status = 'done' AND tail_seq = ?
+"""
 
 
 def store_fold(transaction: Transaction, made: Fold) -> None:
     """Store a fold, unless a later one is stored."""
     fold = (encode_json(made.folded).decode(), made.searched, made.seq, *usage_columns(made))
     transaction.connection.execute(_KEEP, (*fold, made.message, made.seq))
+    transaction.connection.execute(_KEPT, (made.message, made.seq))
