@@ -48,7 +48,6 @@ export const answers = {
   commentPlaceholder: { up: "What was good?", down: "What was wrong?" },
   saveComment: "Save",
   cancelComment: "Cancel",
-  thanks: "Saved.",
   feedbackFailed: "Couldn't save your feedback. Try again.",
   feedback: { up: "👍 Good answer", down: "👎 Bad answer" },
 };

@@ -88,7 +88,6 @@ export const inspector = {
   downloadFailed: "Download failed.",
 
   replay: "Replay",
-  replayLine: "Drag to see the chat at any event.",
   replayAt: (at: number, of: number) => `${number(at)} of ${number(of)}`,
   replayValue: (at: number, of: number, type: string) => `event ${at} of ${of}: ${type}`,
   back: "Previous event",

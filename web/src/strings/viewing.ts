@@ -16,12 +16,8 @@ export const viewing = {
     `This looks like ${name}, which Mobox can't read yet. Choose a framework to try it.`,
   unknown: "The format was not recognized. Choose the framework that wrote it.",
   reading: "Reading…",
-  failed: "Couldn't read this recording",
   gone: "The file can't be read any more. Choose it again.",
-  tooLarge: "The file is larger than this server accepts.",
-  kinds: { output: "agent output", log: "log", cassette: "cassette" },
   prompt: "You",
   chat: "Chat",
   inspector: "Inspector",
-  retry: "Read again",
 };

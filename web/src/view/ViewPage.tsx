@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { getViewedFile } from "@/api";
+import { brand } from "@/brand";
 import { failureMessage } from "@/failure";
 import { strings } from "@/strings";
 import { Notice } from "@/ui/Notice";
@@ -25,7 +26,7 @@ export default function ViewPage() {
     setRecording(new Recording(file));
   }, []);
   useEffect(() => {
-    document.title = `${recording?.file.name || words.title} · ${strings.product}`;
+    document.title = `${recording?.file.name || words.title} · ${brand.name}`;
   }, [recording]);
   useEffect(() => {
     const waiting = dropped.take();
@@ -53,7 +54,7 @@ export default function ViewPage() {
       />
       {recording ? (
         <Opened
-          key={`${recording.file.name} ${recording.framework}`}
+          key={recording.key}
           recording={recording}
           hasChats={!isLocal}
           onFramework={(framework) => setRecording(new Recording(recording.file, framework))}

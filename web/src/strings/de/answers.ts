@@ -46,7 +46,6 @@ export const answers: Strings["answers"] = {
   commentPlaceholder: { up: "Was war gut?", down: "Was war falsch?" },
   saveComment: "Speichern",
   cancelComment: "Abbrechen",
-  thanks: "Gespeichert.",
   feedbackFailed: "Ihre Bewertung konnte nicht gespeichert werden. Versuchen Sie es noch einmal.",
   feedback: { up: "👍 Gute Antwort", down: "👎 Schlechte Antwort" },
 };

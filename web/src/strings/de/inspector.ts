@@ -87,7 +87,6 @@ export const inspector: Strings["inspector"] = {
   downloadFailed: "Das Herunterladen ist fehlgeschlagen.",
 
   replay: "Wiedergabe",
-  replayLine: "Ziehen Sie, um den Chat bei jedem Ereignis zu sehen.",
   replayAt: (at, of) => `${number(at)} von ${number(of)}`,
   replayValue: (at, of, type) => `Ereignis ${at} von ${of}: ${type}`,
   back: "Voriges Ereignis",

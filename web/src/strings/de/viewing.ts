@@ -18,12 +18,8 @@ export const viewing: Strings["viewing"] = {
   unknown:
     "Das Format wurde nicht erkannt. Wählen Sie das Framework, von dem die Aufzeichnung stammt.",
   reading: "Wird gelesen …",
-  failed: "Diese Aufzeichnung konnte nicht gelesen werden",
   gone: "Die Datei kann nicht mehr gelesen werden. Wählen Sie sie noch einmal aus.",
-  tooLarge: "Die Datei ist größer, als dieser Server erlaubt.",
-  kinds: { output: "Ausgabe eines Agenten", log: "Protokoll", cassette: "Kassette" },
   prompt: "Sie",
   chat: "Chat",
   inspector: "Inspektor",
-  retry: "Noch einmal lesen",
 };
