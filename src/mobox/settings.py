@@ -40,6 +40,9 @@ from mobox.setting_parsers import (
     flag as _flag,
 )
 from mobox.setting_parsers import (
+    files as _files,
+)
+from mobox.setting_parsers import (
     folder as _folder,
 )
 from mobox.setting_parsers import (
@@ -372,6 +375,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     hidden: Annotated[
         tuple[str, ...],
         Setting(f"what the page does not show, a,b: {', '.join(FEATURES)}", _features),
+    ] = ()
+    page_modules: Annotated[
+        tuple[Path, ...],
+        Setting("JavaScript modules that the page loads: views of your tools, a.js,b.js", _files),
     ] = ()
     embed_origins: Annotated[
         tuple[str, ...],
