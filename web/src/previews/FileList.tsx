@@ -1,9 +1,10 @@
 import { FileCode2, Files, FileText, FolderX, Image, RotateCw, Table2 } from "lucide-react";
 import { useEffect, useRef } from "react";
-import { address, type MadeFile } from "@/api";
+import type { MadeFile } from "@/api";
 import { bytes } from "@/parts/Files";
 import { DownloadButton } from "@/previews/DownloadButton";
 import { kindOf, type PreviewKind, shownName } from "@/previews/kinds";
+import { madeFile } from "@/previews/madeFile";
 import { useMadeFiles } from "@/previews/useMadeFiles";
 import { type PreviewedFile, preview } from "@/state/preview";
 import { strings } from "@/strings";
@@ -83,9 +84,8 @@ function useFocusOn(file: PreviewedFile | undefined, isThere: boolean) {
 }
 
 function Row({ file, chatId }: { file: MadeFile; chatId: string }) {
-  const { path, size, modifiedAt, mediaType } = file;
-  const url = address(`api/chats/${encodeURIComponent(chatId)}/file`, { path });
-  const shown: PreviewedFile = { name: path, mediaType, size, modifiedAt, url };
+  const { path, size, modifiedAt } = file;
+  const shown = madeFile(chatId, file);
   const Icon = ICONS[kindOf(shown)] ?? FileText;
   return (
     <li className="flex items-center rounded-lg hover:bg-ground-3">

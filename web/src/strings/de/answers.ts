@@ -12,6 +12,10 @@ export const answers: Strings["answers"] = {
   shown: (number, count) => `Version ${number} von ${count} wird angezeigt.`,
   busy: "Der Agent arbeitet oder wartet auf Sie. Halten Sie ihn an oder warten Sie, bis er fertig ist, um andere Versionen zu sehen.",
 
+  made: (names, more) =>
+    more > 0
+      ? `${names.join(", ")} und ${number(more)} weitere Dateien erstellt`
+      : `${names.join(", ")} erstellt`,
   answeredAt: (when) => `Antwort vom ${when}`,
 
   usage: "Tokens dieser Antwort",
