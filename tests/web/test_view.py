@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from pathlib import Path
 
 import httpx
@@ -64,6 +65,27 @@ def test_a_dropped_recording_is_chat_timeline_and_frames(
     expect(answer).not_to_contain_text("Synthesis")
     expect(answer).to_contain_text("the chat at event 1")
     assert chats_of(server) == before, "nothing is stored"
+
+
+def test_a_recording_is_kept_as_a_chat_on_request(server: LiveServer, watched: Watched) -> None:
+    context, _ = watched(server.url)
+    page = context.new_page()
+    page.goto("/view")
+    page.get_by_label("Choose a file").first.set_input_files(CLAUDE)
+    page.get_by_role("button", name="Keep as a chat").press("Enter")
+    expect(page).to_have_url(re.compile("/chat/chat_"))
+    page.reload()
+    answer = page.get_by_role("article", name="Agent")
+    expect(answer).to_contain_text("Synthesis: A and B agree.")
+    expect(page.get_by_role("article", name="You")).to_contain_text(CLAUDE.name)
+    page.get_by_role("tab", name="stdout").click()
+    expect(page.get_by_text("session_id").first).to_be_visible()
+    page.get_by_role("tab", name="Timeline").click()
+    expect(page.get_by_role("treeitem").first).to_be_visible()
+    slider = page.get_by_role("slider")
+    slider.focus()
+    slider.press("Home")
+    expect(answer).to_contain_text("the chat at event 1")
 
 
 def test_the_framework_can_be_changed(server: LiveServer, watched: Watched) -> None:

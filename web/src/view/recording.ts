@@ -1,4 +1,4 @@
-import { getFormats, readRecording } from "@/api";
+import { getFormats, keepRecording, readRecording } from "@/api";
 import { failureMessage } from "@/failure";
 import { type Entry, OURS } from "@/inspector/entries";
 import type { Reading, RunSource } from "@/inspector/source";
@@ -56,6 +56,12 @@ export class Recording implements RunSource {
   get own(): Reading {
     return this.read([OURS]);
   }
+
+  /** Stores it as a chat; returns its id. */
+  keep = async (): Promise<string> => {
+    await readable(this.file);
+    return keepRecording(this.file, { framework: this.framework, name: this.file.name });
+  };
 
   async events(): Promise<string[]> {
     const { all } = this.own.entries.get();
