@@ -37,10 +37,10 @@ from mobox.setting_parsers import (
     features as _features,
 )
 from mobox.setting_parsers import (
-    flag as _flag,
+    files as _files,
 )
 from mobox.setting_parsers import (
-    files as _files,
+    flag as _flag,
 )
 from mobox.setting_parsers import (
     folder as _folder,

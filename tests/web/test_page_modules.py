@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from server.live_server import clean_environment
 from web.browser_watch import Watched
-from web.test_accessible import RULES, RUN
+from web.test_accessible import RULES, RUN, THEMES
 
 GUIDE = Path(__file__).parent.parent.parent / "docs/page-modules.md"
 """Its example is the module of these tests."""
@@ -96,6 +96,6 @@ def test_apps_module_draws_its_tool(url: str, watched: Watched, axe: str) -> Non
         page.reload()
     call(page, "Book flight")
     page.evaluate(axe)
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    for theme in THEMES:
+        page.emulate_media(color_scheme=theme)
         assert page.evaluate(RUN, RULES) == []

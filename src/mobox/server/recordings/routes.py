@@ -1,7 +1,7 @@
 """The route that shows recordings: a file in the body, its rows for the inspector in the response.
 
-Rule 1: nothing is stored by it, neither in the store nor in a file nor for the next request: a page that
-        wants another format or framework sends the recording again.
+Rule 1: nothing is stored by it, neither in the store nor in a file nor for the next request: a page
+        that wants another format or framework sends the recording again.
 Rule 2: the work is done in few threads, in slices, and for a limited time.
 """
 
