@@ -1,4 +1,4 @@
-"""On a page 320 pixels wide, which is also one of 1280 at 400 %: every state fits and can be used."""
+"""A page 320 pixels wide, which is also one of 1280 at 400 %: every state fits and can be used."""
 
 from __future__ import annotations
 

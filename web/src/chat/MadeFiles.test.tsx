@@ -43,7 +43,7 @@ const line = () => screen.queryByRole("button");
 
 it("names the files of its run, also those that were written while it was ended", async () => {
   await show("r1", [file("a/one.md", 1_000), file("two.csv", 2_900), file("three.md", 3_500)]);
-  expect(line()?.textContent).toBe("Made one.md, two.csv");
+  expect(line()?.textContent).toBe("Made two.csv, one.md");
   fireEvent.click(line() as HTMLElement);
   expect(panel.get()).toMatchObject({ open: true, pane: "files" });
   expect(preview.store.get().file).toBeUndefined();
@@ -60,7 +60,7 @@ it("counts many", async () => {
     "r1",
     ["a", "b", "c", "d", "e"].map((name) => file(name, 1_500)),
   );
-  expect(line()?.textContent).toBe("Made a, b, c and 2 more");
+  expect(line()?.textContent).toBe("Made e, d, c and 2 more");
 });
 
 it.each([

@@ -19,9 +19,9 @@ export function MadeFiles({ message }: { message: UIMessage }) {
   const { chat } = useFacts();
   const hasPanel = useHasPanel();
   const made = useMadeIn(message.id);
-  // Those that the answer shows itself have a row there.
+  // In the order in which they were made. Those that the answer shows itself have a row there.
   const isShown = new Set(message.parts.filter(isFile).map((part) => readFile(part).name));
-  const files = made.filter(({ path }) => !isShown.has(nameOf(path)));
+  const files = made.filter(({ path }) => !isShown.has(nameOf(path))).reverse();
   const [only, ...others] = files;
   if (!only || !hasPanel) return null;
   const open = () => {
@@ -34,7 +34,7 @@ export function MadeFiles({ message }: { message: UIMessage }) {
     <button
       type="button"
       onClick={open}
-      className="quiet-row -ms-1 flex max-w-full items-center gap-2 self-start rounded-small px-1 text-start text-block"
+      className="quiet-row flex max-w-full items-center gap-2 self-start rounded-small text-start text-block"
     >
       <Files aria-hidden className="size-4 shrink-0" />
       <span className="min-w-0 break-words">

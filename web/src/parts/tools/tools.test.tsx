@@ -200,7 +200,9 @@ describe("an open call", () => {
 
 describe("reading", () => {
   test("programs' output", () => {
-    expect(ranIn("x\n[Command failed with exit code 3]")?.exitCode).toBe(3);
+    expect(ranIn("x\n[Command failed with exit code 3]")).toEqual({ output: "x", exitCode: 3 });
+    expect(ranIn("it said exit code 3")).toEqual({ output: "it said exit code 3" });
+    expect(ranIn("Exit code: 1\n")).toEqual({ output: "", exitCode: 1 });
     expect(ranIn({ other: 1 })).toBeUndefined();
   });
   test("lists of pages, and nothing else", () => {

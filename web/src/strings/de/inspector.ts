@@ -62,7 +62,7 @@ export const inspector: Strings["inspector"] = {
   unpin: (what) => `${what} lösen`,
   pinned: "Angeheftete Zeilen",
 
-  format: (name) => `Format: ${name}`,
+  format: (name) => `Protokoll ${name}`,
   formats: "Protokoll",
   profiles: "Version des Clients",
   formatNames: {
