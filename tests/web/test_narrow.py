@@ -183,7 +183,7 @@ def welcome(tab: Tab, _gate: Gate) -> None:
 
 def viewing(tab: Tab, gate: Gate) -> None:
     welcome(tab, gate)
-    tab.page.get_by_label("Choose a file").first.set_input_files(RECORDING)
+    tab.page.locator("input[type=file]").set_input_files(RECORDING)
     tab.sees("A and B agree.")
     expect(tab.page.get_by_role("button", name="Keep as a chat")).to_be_visible()
 

@@ -71,7 +71,7 @@ def test_a_recording_is_kept_as_a_chat_on_request(server: LiveServer, watched: W
     context, _ = watched(server.url)
     page = context.new_page()
     page.goto("/view")
-    page.get_by_label("Choose a file").first.set_input_files(CLAUDE)
+    page.locator("input[type=file]").set_input_files(CLAUDE)
     page.get_by_role("button", name="Keep as a chat").press("Enter")
     expect(page).to_have_url(re.compile("/chat/chat_"))
     page.reload()
@@ -92,7 +92,7 @@ def test_the_framework_can_be_changed(server: LiveServer, watched: Watched) -> N
     context, _ = watched(server.url)
     page = context.new_page()
     page.goto("/view")
-    page.get_by_label("Choose a file").first.set_input_files(CLAUDE)
+    page.locator("input[type=file]").set_input_files(CLAUDE)
     answer = page.get_by_role("article", name="Agent")
     expect(answer).to_contain_text("Synthesis: A and B agree.")
     page.get_by_label("Framework").select_option("langchain")
@@ -108,7 +108,7 @@ def test_a_cassette_has_its_prompt_and_results(server: LiveServer, watched: Watc
     page = context.new_page()
     page.goto("/view")
     file = {"name": "calls.jsonl", "mimeType": "", "buffer": cassette()}
-    page.get_by_label("Choose a file").first.set_input_files(file)  # type: ignore[arg-type]
+    page.locator("input[type=file]").set_input_files(file)  # type: ignore[arg-type]
     expect(page.get_by_role("article", name="You")).to_have_text("How warm is it?")
     answer = page.get_by_role("article", name="Agent")
     expect(answer).to_contain_text("Warm.")
@@ -132,7 +132,7 @@ def test_bad_input_is_explained(
     page = context.new_page()
     page.goto("/view")
     file = {"name": "x.bin", "mimeType": "", "buffer": data}
-    page.get_by_label("Choose a file").first.set_input_files(file)  # type: ignore[arg-type]
+    page.locator("input[type=file]").set_input_files(file)  # type: ignore[arg-type]
     expect(page.get_by_role("log")).to_contain_text(sentence)
 
 
@@ -166,7 +166,7 @@ def test_the_page_of_recordings_is_accessible(
     page.goto("/view")
     expect(page.get_by_role("heading", name="Look into any agent's output")).to_be_visible()
     check()
-    page.get_by_label("Choose a file").first.set_input_files(CLAUDE)
+    page.locator("input[type=file]").set_input_files(CLAUDE)
     expect(page.get_by_role("article", name="Agent")).to_contain_text("A and B agree.")
     check()
     if size == "mobile":

@@ -43,9 +43,7 @@ export default function ViewPage() {
       <input
         ref={field}
         type="file"
-        aria-label={words.choose}
-        tabIndex={-1}
-        className="sr-only"
+        hidden
         onChange={(event) => {
           const [file] = event.target.files ?? [];
           if (file) open(file);
