@@ -30,6 +30,10 @@ def folder(text: str) -> Path:
     return Path(text).expanduser()
 
 
+def files(text: str) -> tuple[Path, ...]:
+    return tuple(folder(name.strip()) for name in text.split(",") if name.strip())
+
+
 def port(text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or int(text) > 65535:
         raise ValueError("expected a number from 0 to 65535")

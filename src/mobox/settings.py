@@ -25,60 +25,25 @@ from msgspec import Struct
 from mobox.errors import InvalidSetting
 from mobox.setting_parsers import ANY as ANY
 from mobox.setting_parsers import FEATURES as FEATURES
-from mobox.setting_parsers import (
-    auth as _auth,
-)
-from mobox.setting_parsers import (
-    colour as _colour,
-)
-from mobox.setting_parsers import (
-    connections as _connections,
-)
-from mobox.setting_parsers import (
-    count as _count,
-)
-from mobox.setting_parsers import (
-    features as _features,
-)
-from mobox.setting_parsers import (
-    flag as _flag,
-)
-from mobox.setting_parsers import (
-    folder as _folder,
-)
-from mobox.setting_parsers import (
-    headers as _headers,
-)
-from mobox.setting_parsers import (
-    line_of as _line_of,
-)
-from mobox.setting_parsers import (
-    named_headers as _named_headers,
-)
-from mobox.setting_parsers import (
-    names as _names,
-)
-from mobox.setting_parsers import (
-    one_of as _one_of,
-)
-from mobox.setting_parsers import (
-    port as _port,
-)
-from mobox.setting_parsers import (
-    redis as _redis,
-)
-from mobox.setting_parsers import (
-    seconds as _seconds,
-)
-from mobox.setting_parsers import (
-    seconds_or_none as _seconds_or_none,
-)
-from mobox.setting_parsers import (
-    starters as _starters,
-)
-from mobox.setting_parsers import (
-    whole_number as _whole_number,
-)
+from mobox.setting_parsers import auth as _auth
+from mobox.setting_parsers import colour as _colour
+from mobox.setting_parsers import connections as _connections
+from mobox.setting_parsers import count as _count
+from mobox.setting_parsers import features as _features
+from mobox.setting_parsers import files as _files
+from mobox.setting_parsers import flag as _flag
+from mobox.setting_parsers import folder as _folder
+from mobox.setting_parsers import headers as _headers
+from mobox.setting_parsers import line_of as _line_of
+from mobox.setting_parsers import named_headers as _named_headers
+from mobox.setting_parsers import names as _names
+from mobox.setting_parsers import one_of as _one_of
+from mobox.setting_parsers import port as _port
+from mobox.setting_parsers import redis as _redis
+from mobox.setting_parsers import seconds as _seconds
+from mobox.setting_parsers import seconds_or_none as _seconds_or_none
+from mobox.setting_parsers import starters as _starters
+from mobox.setting_parsers import whole_number as _whole_number
 
 OWNER: Final = "local"
 """The owner of all chats on a server without authentication."""
@@ -375,6 +340,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     hidden: Annotated[
         tuple[str, ...],
         Setting(f"what the page does not show, a,b: {', '.join(FEATURES)}", _features),
+    ] = ()
+    page_modules: Annotated[
+        tuple[Path, ...],
+        Setting("JavaScript modules that the page loads: views of your tools, a.js,b.js", _files),
     ] = ()
     embed_origins: Annotated[
         tuple[str, ...],

@@ -69,6 +69,7 @@ VALUES = {
     "brand_welcome": ("How can we help?", "How can we help?"),
     "brand_starters": ("One, two|Three", ("One, two", "Three")),
     "hidden": ("demo,protocol", ("demo", "protocol")),
+    "page_modules": ("a.js, b.mjs", (Path("a.js"), Path("b.mjs"))),
     "embed_origins": ("https://shop.example", ("https://shop.example",)),
     "log_level": ("WARNING", "warning"),
 }

@@ -165,7 +165,12 @@ def test_an_option_has_the_type_of_its_setting() -> None:
     of_settings, of_options = get_type_hints(Settings), get_type_hints(Options)
     del of_options["agents"]  # also takes function agents
     del of_options["brand"]  # several settings
-    wider = {Path: str | Path, Path | None: str | Path, tuple[str, ...]: Sequence[str]}
+    wider: dict[object, object] = {
+        Path: str | Path,
+        Path | None: str | Path,
+        tuple[str, ...]: Sequence[str],
+        tuple[Path, ...]: Sequence[str | Path],
+    }
     for name, taken in of_options.items():
         kept = of_settings[name]
         assert taken == wider.get(kept, kept) or taken | None == kept, name

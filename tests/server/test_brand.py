@@ -79,6 +79,41 @@ async def test_the_page_has_the_name_logo_colours_and_texts(tmp_path: Path) -> N
         assert "html:root{--accent:#0a7857;--accent-ink:#ffffff}" in styles.text, "a little darker"
 
 
+async def test_modules_are_served_from_the_pages_origin_by_their_content(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.js", tmp_path / "other.mjs"
+    one.write_text("export default () => 1;")
+    other.write_text("export default () => 2;")
+    async with served(tmp_path, page_modules=(one, other)) as client:
+        page = await client.get("/")
+        modules = shown(page)["modules"]
+        for module, path in zip(modules, (one, other), strict=True):
+            got = await client.get(module.removeprefix("."))
+            assert got.text == path.read_text()
+            assert got.headers["content-type"] == "text/javascript; charset=utf-8"
+            assert "immutable" in got.headers["cache-control"]
+        assert "script-src 'self';" in page.headers["content-security-policy"]
+    one.write_text("export default () => 3;")
+    async with served(tmp_path, page_modules=(one,)) as client:
+        assert shown(await client.get("/"))["modules"][0] not in modules
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "problem"),
+    [
+        ("views.ts", "", "expected a file .js, .mjs"),
+        ("missing.js", None, "cannot read this file: No such file"),
+        ("large.js", "x" * (2 << 20) + "x", "expected at most 2048 KB"),
+    ],
+)
+def test_a_module_that_cannot_be_served_is_refused_at_the_start(
+    tmp_path: Path, name: str, body: str | None, problem: str
+) -> None:
+    if body is not None:
+        (tmp_path / name).write_text(body)
+    with pytest.raises(InvalidSetting, match=problem):
+        Brand.of(Settings(page_modules=(tmp_path / name,)))
+
+
 async def test_a_logo_cannot_run_scripts(tmp_path: Path) -> None:
     logo = tmp_path / "ours.svg"
     logo.write_bytes(SVG)

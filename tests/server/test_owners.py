@@ -136,6 +136,7 @@ ROWS: dict[str, Row] = {
     "GET /api/runs/{run_id}/models/{n}": Row(200, "as unknown", {**RUN, "n": "1"}),
     "GET /api/formats": Row(200, "their own"),
     "POST /api/recordings": Row(200, "their own", body={"type": "text", "text": "hello"}),
+    "POST /api/recordings/chats": Row(201, "their own", body={"type": "text", "text": "hello"}),
     "POST /api/files": Row(201, "their own", body={"any": "thing"}),
     "GET /api/files/{file_id}": Row(200, "as unknown", FILE),
     "DELETE /api/files/{file_id}": Row(204, "as unknown", FILE),

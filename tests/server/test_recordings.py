@@ -1,4 +1,4 @@
-"""Recordings that somebody looks at: read in memory, shown as a run, and never stored."""
+"""Recordings that somebody looks at: read in memory, shown as a run, and stored on request."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ import httpx
 import pytest
 
 from mobox.events import Done, Text, TextEnd, ToolResult, encode
+from mobox.events.turn import UserMessage
 from mobox.models.cassettes import Recorded
+from mobox.server.recordings.keeping import MOMENTS, batches_of
 from mobox.server.recordings.kinds import open_recording
 from mobox.server.recordings.logs import steps_of
 from server.app_client import answered, app_client
+from server.server_with_keys import bearer, give_key, keyed_app
 
 RECORDINGS = sorted((Path(__file__).parent.parent / "recordings").glob("*/*.jsonl"))
 CLAUDE = Path(__file__).parent.parent / "recordings" / "claude"
@@ -251,3 +254,91 @@ def test_results_in_the_first_request_are_history() -> None:
     assert isinstance(events[-1], Done)
     assert {type(event) for event in events} >= {Text, TextEnd}
     assert all(isinstance(call, Recorded) for call in recording.calls)
+
+
+# Kept as chats
+
+
+async def keep(client: httpx.AsyncClient, data: bytes, **params: str) -> httpx.Response:
+    return await client.post("/api/recordings/chats", content=data, params=params)
+
+
+async def inspected(client: httpx.AsyncClient, run_id: str) -> list[dict[str, Any]]:
+    """The rows of a stored run."""
+    got = await client.get(f"/api/runs/{run_id}/inspect", params={"format": "ai-sdk:page"})
+    lines = got.text.splitlines()
+    return [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_the_log_of_every_recording_can_be_stored(path: Path) -> None:
+    recording = open_recording(path.read_bytes())
+    entries = [entry for step in steps_of(recording) for entry in step.entries]
+    batches = batches_of(recording)
+    events = [event for batch in batches for event in batch.events]
+    assert events[: len(entries)] == [entry.event for entry in entries]
+    assert [index for index, event in enumerate(events) if isinstance(event, Done)] == [
+        len(events) - 1
+    ]
+    lines = [line for step in steps_of(recording) for line in step.lines]
+    assert [line.line for batch in batches for line in batch.lines] == [each.line for each in lines]
+    assert len(batches) <= MOMENTS + 3
+
+
+async def test_a_recording_is_kept_as_a_chat_with_its_lines_and_times(tmp_path: Path) -> None:
+    data = (CLAUDE / "agent_sub_async_all.jsonl").read_bytes()
+    async with app_client(tmp_path) as (services, client):
+        _, rows = await view(client, data, format="ai-sdk:page")
+        kept = await keep(client, data, name="run\n1.jsonl")
+        assert kept.status_code == 201, kept.text
+        chat_id, run_id = kept.json()["chatId"], kept.json()["runId"]
+        history = await services.storage.history("local", chat_id)
+        assert history.chat.title == "run1.jsonl"
+        assert history.active is None
+        assert [message.role for message in history.messages] == ["user", "assistant"]
+        stored = await inspected(client, run_id)
+        assert [row["event"] for row in stored] == [row["event"] for row in rows]
+        assert [row["lines"] for row in stored] == [row["lines"] for row in rows]
+        times = [(row["ts"], old["ts"]) for row, old in zip(stored, rows, strict=True)]
+        assert all((ts is None) == (old is None) for ts, old in times)
+        assert max(abs(ts - old) for ts, old in times if ts is not None) < 1000
+        again = await keep(client, data)
+        assert again.json()["chatId"] != chat_id
+
+
+async def test_a_kept_cassette_has_its_prompt(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (services, client):
+        about, _ = await view(client, cassette())
+        kept = await keep(client, cassette(), name="calls.jsonl")
+        history = await services.storage.history("local", kept.json()["chatId"])
+        [asked, _] = history.messages
+        assert isinstance(asked.body, UserMessage)
+        assert asked.body.text == about["prompt"]
+
+
+async def test_a_recording_that_waits_is_kept_as_interrupted(tmp_path: Path) -> None:
+    data = (CLAUDE.parent / "openai-agents" / "approval_1.jsonl").read_bytes()
+    async with app_client(tmp_path) as (services, client):
+        kept = await keep(client, data)
+        run = await services.storage.run("local", kept.json()["runId"])
+        assert (run.status, run.reason) == ("done", "interrupted")
+
+
+async def test_a_log_that_is_too_long_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mobox.server.recordings.keeping.MOST", 10)
+    data = (CLAUDE / "agent_sub_async_all.jsonl").read_bytes()
+    async with app_client(tmp_path) as (services, client):
+        refused = await keep(client, data)
+        assert refused.json()["error"]["message"].endswith("it has more than 10 events")
+        assert (await services.storage.chats("local")).chats == ()
+
+
+async def test_keeping_counts_as_starting_a_run(tmp_path: Path) -> None:
+    data = b'{"type": "text", "text": "hello"}'
+    async with keyed_app(tmp_path, max_runs_per_minute=1) as (services, client):
+        _, secret = await give_key(services.storage, "ann")
+        client.headers.update(bearer(secret))
+        assert (await keep(client, data)).status_code == 201
+        assert (await keep(client, data)).status_code == 429

@@ -62,7 +62,7 @@ def test_the_page_shows_its_brand(branded: LiveServer, watched: Watched) -> None
     nav = page.get_by_role("navigation")
     expect(nav).to_contain_text("Acme Help")
     assert nav.locator("img").evaluate("each => each.naturalWidth") > 0
-    expect(page.get_by_role("button", name="Side panel")).to_have_count(0)
+    expect(page.get_by_role("button", name="Inspect")).to_have_count(0)
     page.keyboard.press("Control+j")
     expect(page.get_by_role("complementary")).to_have_count(0)
     page.get_by_role("button", name="Settings").click()
@@ -75,6 +75,9 @@ def test_the_page_shows_its_brand(branded: LiveServer, watched: Watched) -> None
     expect(page.get_by_role("menuitem", name="Rename")).to_be_visible()
     expect(page.get_by_role("menuitem", name="Export")).to_have_count(0)
     expect(page).to_have_title("[] · Acme Help")
+    for path, title in (("runs", "Runs · Acme Help"), ("view", "Recording · Acme Help")):
+        page.goto(path)
+        expect(page).to_have_title(title)
 
 
 def test_a_logo_that_is_opened_runs_no_script(branded: LiveServer, watched: Watched) -> None:

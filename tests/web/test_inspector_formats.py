@@ -15,7 +15,7 @@ from web.browser_watch import Watched
 from web.chat_tab import Tab
 from web.inspector_tab import Inspector, log_of, run_of
 
-FORMAT = re.compile(r"Format: ")
+FORMAT = re.compile(r"^Protocol ")
 TIMES = "\N{MULTIPLICATION SIGN}"
 NAMES: Final = {
     "ai-sdk": "AI SDK",

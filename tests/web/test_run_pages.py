@@ -96,13 +96,13 @@ def test_two_runs_are_compared_by_the_keyboard(runs: Tab) -> None:
     expect(page).to_have_title("Compare runs · Mobox")
     figures = page.get_by_role("region", name="Figures")
     cost = figures.get_by_role("row", name=re.compile("Cost"))
-    expect(cost).to_contain_text("+$2.50")
+    expect(cost).to_have_text("Cost\N{EN DASH}$2.50\N{EN DASH}")
     steps = page.get_by_role("region", name="Steps side by side")
     read = steps.get_by_role("row", name=re.compile("read_file"))
     expect(read).to_contain_text("not in this run")
     expect(steps.get_by_role("row", name=re.compile("Text"))).not_to_contain_text("not in this run")
     page.get_by_role("button", name="Swap").click()
-    expect(cost).to_contain_text("\N{MINUS SIGN}$2.50")
+    expect(cost).to_have_text("Cost$2.50\N{EN DASH}\N{EN DASH}")
 
 
 def test_recorded_model_calls_are_shown(

@@ -84,6 +84,21 @@ def test_steps_are_a_tree_with_durations_tokens_and_cost(finished: Tab) -> None:
     expect(inspector.page.get_by_text("2 subagents · 1 failed · up to 2 at once")).to_be_visible()
 
 
+def test_the_slowest_tool_is_named_and_found(server: LiveServer, watched: Watched) -> None:
+    tab = Tab(watched(server.url)[0])
+    slow = call("search", "inner", scope=["Reader"])
+    script = [*spawn("Reader"), slow, ["count", "x", 0, 2, 0.2], result("inner", scope=["Reader"])]
+    tab.say(prompt(*script, *report("Reader"), call("read_file", "r"), result("r")))
+    tab.finish()
+    inspector = Inspector(tab, view="Timeline")
+    inspector.shows("Finished")
+    inspector.page.get_by_role("button", name="Collapse all").click()
+    expect(inspector.step("search")).to_have_count(0)
+    inspector.page.get_by_role("button", name="slowest tool: search").press("Enter")
+    expect(inspector.step("search")).to_have_attribute("aria-selected", "true")
+    expect(inspector.page.get_by_role("heading", name="search")).to_be_visible()
+
+
 def test_parallel_work_is_side_by_side(finished: Tab) -> None:
     inspector = Inspector(finished, view="Timeline")
     inspector.shows("Finished")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from pathlib import Path
 
 import httpx
@@ -66,11 +67,32 @@ def test_a_dropped_recording_is_chat_timeline_and_frames(
     assert chats_of(server) == before, "nothing is stored"
 
 
+def test_a_recording_is_kept_as_a_chat_on_request(server: LiveServer, watched: Watched) -> None:
+    context, _ = watched(server.url)
+    page = context.new_page()
+    page.goto("/view")
+    page.locator("input[type=file]").set_input_files(CLAUDE)
+    page.get_by_role("button", name="Keep as a chat").press("Enter")
+    expect(page).to_have_url(re.compile("/chat/chat_"))
+    page.reload()
+    answer = page.get_by_role("article", name="Agent")
+    expect(answer).to_contain_text("Synthesis: A and B agree.")
+    expect(page.get_by_role("article", name="You")).to_contain_text(CLAUDE.name)
+    page.get_by_role("tab", name="stdout").click()
+    expect(page.get_by_text("session_id").first).to_be_visible()
+    page.get_by_role("tab", name="Timeline").click()
+    expect(page.get_by_role("treeitem").first).to_be_visible()
+    slider = page.get_by_role("slider")
+    slider.focus()
+    slider.press("Home")
+    expect(answer).to_contain_text("the chat at event 1")
+
+
 def test_the_framework_can_be_changed(server: LiveServer, watched: Watched) -> None:
     context, _ = watched(server.url)
     page = context.new_page()
     page.goto("/view")
-    page.get_by_label("Choose a file").first.set_input_files(CLAUDE)
+    page.locator("input[type=file]").set_input_files(CLAUDE)
     answer = page.get_by_role("article", name="Agent")
     expect(answer).to_contain_text("Synthesis: A and B agree.")
     page.get_by_label("Framework").select_option("langchain")
@@ -86,7 +108,7 @@ def test_a_cassette_has_its_prompt_and_results(server: LiveServer, watched: Watc
     page = context.new_page()
     page.goto("/view")
     file = {"name": "calls.jsonl", "mimeType": "", "buffer": cassette()}
-    page.get_by_label("Choose a file").first.set_input_files(file)  # type: ignore[arg-type]
+    page.locator("input[type=file]").set_input_files(file)  # type: ignore[arg-type]
     expect(page.get_by_role("article", name="You")).to_have_text("How warm is it?")
     answer = page.get_by_role("article", name="Agent")
     expect(answer).to_contain_text("Warm.")
@@ -110,7 +132,7 @@ def test_bad_input_is_explained(
     page = context.new_page()
     page.goto("/view")
     file = {"name": "x.bin", "mimeType": "", "buffer": data}
-    page.get_by_label("Choose a file").first.set_input_files(file)  # type: ignore[arg-type]
+    page.locator("input[type=file]").set_input_files(file)  # type: ignore[arg-type]
     expect(page.get_by_role("log")).to_contain_text(sentence)
 
 
@@ -144,7 +166,7 @@ def test_the_page_of_recordings_is_accessible(
     page.goto("/view")
     expect(page.get_by_role("heading", name="Look into any agent's output")).to_be_visible()
     check()
-    page.get_by_label("Choose a file").first.set_input_files(CLAUDE)
+    page.locator("input[type=file]").set_input_files(CLAUDE)
     expect(page.get_by_role("article", name="Agent")).to_contain_text("A and B agree.")
     check()
     if size == "mobile":

@@ -294,6 +294,17 @@ export async function readRecording(
   return response;
 }
 
+/** Stores a recording as a chat; returns its id. */
+export async function keepRecording(
+  body: Blob,
+  query: { framework: string; name: string },
+): Promise<string> {
+  const init = { method: "POST", headers: { "content-type": "application/octet-stream" }, body };
+  const response = await fetchWithKey(address("api/recordings/chats", query), init);
+  if (!response.ok) throw Refused.from(response.status, await response.text());
+  return (await response.json()).chatId;
+}
+
 /** The file that `mobox view` was started with. */
 export async function getViewedFile(): Promise<File> {
   const response = await ask("GET", address("api/recording"));

@@ -9,18 +9,20 @@ it("is Mobox's own page if the server wrote nothing, or nothing that can be read
       welcome: undefined,
       starters: [],
       hidden: [],
+      modules: [],
     });
   }
 });
 
 it("has the name, the texts and what is hidden", () => {
   const text =
-    '{"name":"Acme","welcome":"Hi","starters":["a",2],"hidden":["demo"],"logo":"./logo.svg"}';
+    '{"name":"Acme","welcome":"Hi","starters":["a",2],"hidden":["demo"],"modules":["./a.js"]}';
   expect(brandOf(text)).toEqual({
     name: "Acme",
-    logo: "./logo.svg",
+    logo: undefined,
     welcome: "Hi",
     starters: ["a"],
     hidden: ["demo"],
+    modules: ["./a.js"],
   });
 });

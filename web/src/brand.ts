@@ -33,6 +33,8 @@ export interface Brand {
   /** First messages, for agents that have none of their own. */
   starters: string[];
   hidden: readonly string[];
+  /** URLs of JavaScript modules to load. */
+  modules: string[];
 }
 
 export const PRODUCT = "Mobox";
@@ -41,13 +43,14 @@ const textsOf = (value: unknown) => listOf(value).filter((each) => typeof each =
 
 /** Reads what the server wrote. */
 export function brandOf(text: string | null | undefined): Brand {
-  const { name, logo, welcome, starters, hidden } = fieldsOf(parsed(text ?? ""));
+  const { name, logo, welcome, starters, hidden, modules } = fieldsOf(parsed(text ?? ""));
   return {
     name: textOf(name) || PRODUCT,
     logo: textOf(logo),
     welcome: textOf(welcome),
     starters: textsOf(starters),
     hidden: textsOf(hidden),
+    modules: textsOf(modules),
   };
 }
 

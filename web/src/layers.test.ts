@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 const LAYERS = [
   ["main"],
   ["start"],
-  ["App"],
+  ["App", "pageModules"],
   ["shared", "view"],
   ["shell", "chat", "runPages"],
   ["transports", "panel"],

@@ -16,7 +16,6 @@ const tokens = (count: number) => (count === 1 ? "1 token" : `${number(count)} t
 
 /** All text of the page, in English. Entries that take a number or a name are functions. */
 const english = {
-  product: "Mobox",
   retry: "Retry",
   rich,
   previews,
@@ -175,10 +174,6 @@ const english = {
     tokensIn: (count: number) => `${tokens(count)} in`,
     tokensOut: (count: number) => `${number(count)} out`,
     tokensOnlyOut: (count: number) => `${tokens(count)} out`,
-    cacheRead: (count: number) => `${number(count)} read from cache`,
-    cacheWrite: (count: number) => `${number(count)} written to cache`,
-    reasoningTokens: (count: number) => `${number(count)} for reasoning`,
-    turns: (count: number) => (count === 1 ? "1 turn" : `${count} turns`),
   },
 
   // chat/: one conversation

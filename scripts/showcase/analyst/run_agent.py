@@ -1,7 +1,9 @@
 """The scripted agent of scripts/screenshots: it answers a few known questions."""
 
 import math
+import os
 import time
+from pathlib import Path
 
 from shared.emitter import (
     approve,
@@ -114,12 +116,105 @@ def roll_back() -> None:
     write("OK.", "end")
 
 
+FOUND = [
+    {
+        "title": "Retries that make an outage worse",
+        "url": "https://eng.example.org/retries",
+        "content": "A client that tries again at once doubles the load of a slow service.",
+    },
+    {
+        "title": "Backups without locks",
+        "url": "https://db.example.org/backups",
+        "content": "A snapshot takes no lock on the tables that it reads.",
+    },
+]
+REPORT = """# The backup
+
+The nightly backup locks the table of orders for 40 minutes.
+
+| option | effort | effect |
+| --- | --- | --- |
+| snapshot instead of a dump | 1 day | no lock |
+| dump at 04:00 | none | fewer orders wait |
+
+**Take the snapshot.** The other option only moves the problem.
+"""
+
+
+def use(name: str, given: dict[str, object], result: object, seconds: float, call: str) -> None:
+    """Call a tool, which takes so many seconds."""
+    emit_tool_use(name, given, id=call)
+    time.sleep(seconds)
+    emit_tool_result(call, result)
+
+
+def report() -> None:
+    """A longer piece of work: searches, commands, two subagents at once, and files."""
+    emit_status("Reading the incident")
+    think("First what others did, then our own numbers.", 0.6)
+    use("internet_search", {"query": "database backup without lock"}, FOUND, 0.5, "s1")
+    use("internet_search", {"query": "retry storms"}, FOUND[:1], 0.3, "s2")
+    for number, (name, task) in enumerate(
+        (("reader", "Read the runbook of the backup"), ("counter", "Count the orders that waited"))
+    ):
+        agent = emit_tool_use("task", {"agent": name}, id=f"sub{number}", kind="agent")
+        emit_subagent_start(name, task, id=agent)
+    for number, (tool, given, result) in enumerate(
+        (
+            ("read_file", {"path": "runbooks/backup.md"}, "1\tpg_dump orders\n2\tgzip\n"),
+            (
+                "sql",
+                {"query": "select hour, count(*) as waited from orders group by hour"},
+                [{"hour": "00", "waited": 31}, {"hour": "01", "waited": 4}],
+            ),
+        )
+    ):
+        scope = [f"sub{number}"]
+        emit("tool_use", {"id": f"w{number}", "name": tool, "input": given, "scope": scope})
+        time.sleep(0.5)
+        emit("tool_result", {"tool_use_id": f"w{number}", "content": result, "scope": scope})
+    for number, words in enumerate(("It runs `pg_dump`.", "35 orders waited.")):
+        emit("subagent_end", {"id": f"sub{number}", "status": "ok", "summary": words})
+        emit_tool_result(f"sub{number}", words)
+    use(
+        "bash",
+        {"command": "grep -c 'lock timeout' checkout.log"},
+        "31\n[Command succeeded with exit code 0]",
+        0.7,
+        "b1",
+    )
+    emit_tool_use("bash", {"command": "ls /var/backups/now"}, id="b2")
+    emit_tool_result("b2", "No such file or directory", is_error=True)
+    change = {"old_string": "pg_dump orders", "new_string": "pg_basebackup --checkpoint=fast"}
+    use("Edit", {"file_path": "runbooks/backup.md", **change}, "Edited", 0.2, "e1")
+    folder = Path(os.environ["MOBOX_STATE"])
+    (folder / "report.md").write_text(REPORT)
+    (folder / "waiting.csv").write_text("hour,orders,waited\n00,412,31\n01,388,4\n")
+    write(
+        "The backup **locks the orders for 40 minutes**. A snapshot takes no lock; it is a day of "
+        "work. The report and the numbers are in two files."
+    )
+    emit_usage_total(42_180, 2_904, cost_usd=0.1127)
+
+
+def crash() -> None:
+    """An agent that fails."""
+    write("I'll read the ledger first.")
+    raise FileNotFoundError("ledger.db: no such file")
+
+
 def anything_else() -> None:
     """A short answer, for the chat list."""
     write("Here is what I found.")
 
 
-KNOWN = {"checkout": checkout, "search": slow_search, "roll": roll_back}
+KNOWN = {
+    "report": report,
+    "ledger": crash,
+    "checkout": checkout,
+    "search": slow_search,
+    "roll": roll_back,
+}
 
 prompt = read_turn().prompt.lower()
 next((answer for word, answer in KNOWN.items() if word in prompt), anything_else)()

@@ -108,6 +108,8 @@ class Options(TypedDict, total=False):
     record_models: bool
     brand: BrandOptions
     """Name, logo, colours and texts of the page."""
+    page_modules: Sequence[str | Path]
+    """JavaScript modules that the page loads, such as views of your tools."""
     embed_origins: Sequence[str]
     """Origins of pages that may embed the chat in a frame."""
 

@@ -1,15 +1,18 @@
-"""What the page shows of the app around it: name, logo, colours, texts, and what it hides.
+"""What the page has of the app around it: name, logo, colours, texts, modules, what it hides.
 
 Rule 1: it is part of the page's HTML, so that nothing changes after the first paint; the colours
         are a stylesheet of their own, as the page has no inline styles.
 Rule 2: an accent is made darker or lighter until its text is readable (WCAG AA, 4.5:1) on every
         ground of the page, in each theme.
 Rule 3: the logo is a picture: it is served with a policy under which an SVG can run no script.
+Rule 4: modules are files of the operator, served from the page's own origin under a name that has
+        their hash: the page's policy stays as strict as without them.
 """
 
 from __future__ import annotations
 
 import colorsys
+import hashlib
 import html
 import re
 from pathlib import Path
@@ -38,8 +41,12 @@ _DARK_GROUNDS: Final = ("#17171a", "#111113", "#26262b")
 _INKS: Final = ("#ffffff", "#14131f")
 
 
-class Logo(Struct, frozen=True):
-    """A picture, and its name on the server."""
+_MODULES: Final = (".js", ".mjs")
+_LARGEST_MODULE: Final = 2 << 20
+
+
+class BrandFile(Struct, frozen=True):
+    """A file that the page loads, and its name on the server."""
 
     name: str
     body: bytes
@@ -49,15 +56,16 @@ class Brand(Struct, frozen=True, kw_only=True):
     """All that the page shows of its app; empty where it shows Mobox's own."""
 
     name: str = ""
-    logo: Logo | None = None
+    logo: BrandFile | None = None
     accent: str = ""
     welcome: str = ""
     starters: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    modules: tuple[BrandFile, ...] = ()
 
     @classmethod
     def of(cls, settings: Settings) -> Brand:
-        """The brand of a server; reads the logo. Raises `InvalidSetting`."""
+        """The brand of a server; reads its files. Raises `InvalidSetting`."""
         logo, accent = settings.brand_logo, settings.brand_accent
         return cls(
             name=settings.brand_name,
@@ -66,6 +74,7 @@ class Brand(Struct, frozen=True, kw_only=True):
             welcome=settings.brand_welcome,
             starters=settings.brand_starters,
             hidden=settings.hidden,
+            modules=tuple(map(_read_module, settings.page_modules)),
         )
 
     def in_page(self, page: str) -> str:
@@ -87,10 +96,18 @@ class Brand(Struct, frozen=True, kw_only=True):
             "welcome": self.welcome or None,
             "starters": self.starters,
             "hidden": self.hidden,
+            "modules": [f"./{module.name}" for module in self.modules],
         }
         text = msgspec.json.encode({key: value for key, value in shown.items() if value}).decode()
         style = f'<link rel="stylesheet" href="./{STYLESHEET}" />' if self.accent else ""
         return f'{style}<meta name="mobox-brand" content="{html.escape(text)}" />'
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """All files, by name."""
+        given = (*self.modules, *((self.logo,) if self.logo else ()))
+        styles = {STYLESHEET: self.stylesheet} if self.accent else {}
+        return styles | {file.name: file.body for file in given}
 
     @property
     def stylesheet(self) -> bytes:
@@ -103,21 +120,31 @@ class Brand(Struct, frozen=True, kw_only=True):
         return "".join(rules).encode()
 
 
-def _read_logo(path: Path) -> Logo:
+def _read_logo(path: Path) -> BrandFile:
     suffix = path.suffix.lower()
-    if suffix not in _LOGOS:
-        raise InvalidSetting("brand_logo", str(path), f"expected a file {', '.join(_LOGOS)}")
-    try:
-        with path.open("rb") as file:
-            body = file.read(_LARGEST + 1)
-    except OSError as error:
-        problem = f"cannot read this file: {error.strerror}"
-        raise InvalidSetting("brand_logo", str(path), problem) from None
-    if len(body) > _LARGEST:
-        raise InvalidSetting("brand_logo", str(path), "expected at most 512 KB")
+    body = _read("brand_logo", path, tuple(_LOGOS), _LARGEST)
     if not _LOGOS[suffix].match(body):
         raise InvalidSetting("brand_logo", str(path), f"this file is not a {suffix[1:]} picture")
-    return Logo(f"logo{suffix}", body)
+    return BrandFile(f"logo{suffix}", body)
+
+
+def _read_module(path: Path) -> BrandFile:
+    body = _read("page_modules", path, _MODULES, _LARGEST_MODULE)
+    return BrandFile(f"assets/module-{hashlib.sha256(body).hexdigest()[:20]}.js", body)
+
+
+def _read(setting: str, path: Path, suffixes: tuple[str, ...], most: int) -> bytes:
+    if path.suffix.lower() not in suffixes:
+        raise InvalidSetting(setting, str(path), f"expected a file {', '.join(suffixes)}")
+    try:
+        with path.open("rb") as file:
+            body = file.read(most + 1)
+    except OSError as error:
+        problem = f"cannot read this file: {error.strerror}"
+        raise InvalidSetting(setting, str(path), problem) from None
+    if len(body) > most:
+        raise InvalidSetting(setting, str(path), f"expected at most {most >> 10} KB")
+    return body
 
 
 # Colours

@@ -25,7 +25,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mobox.server.brand import STYLESHEET, Brand
+from mobox.server.brand import Brand
 from mobox.server.errors import error_response
 
 FOLDER: Final = Path(__file__).parent / "web"
@@ -183,11 +183,9 @@ class Website:
 
     def _read(self) -> Files:
         """The built files, with those of the brand; none if the page is not built."""
-        files, brand = _read(self._folder), self._brand
-        if files and brand.logo:
-            files[brand.logo.name] = _file(brand.logo.name, brand.logo.body)
-        if files and brand.accent:
-            files[STYLESHEET] = _file(STYLESHEET, brand.stylesheet)
+        files = _read(self._folder)
+        if files:
+            files |= {name: _file(name, body) for name, body in self._brand.files.items()}
         return files
 
     async def _files(self) -> Files:

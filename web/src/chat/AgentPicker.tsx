@@ -1,6 +1,7 @@
-import { Bot, ChevronsUpDown } from "lucide-react";
+import { ChevronsUpDown } from "lucide-react";
 import type { Agent } from "@/api";
 import { isHidden } from "@/brand";
+import { AgentIcon } from "@/chat/AgentIcon";
 import type { AgentChoice } from "@/chat/useAgentChoice";
 import { frame } from "@/frame";
 import { agents, DEMO } from "@/state/agents";
@@ -30,7 +31,7 @@ export function AgentPicker({ choice, isNamed = false }: AgentPickerProps) {
   if (known.length < 2 && problems.length === 0) {
     return isNamed ? null : (
       <span className="flex items-center gap-1.5 px-2 text-mono text-ink-2">
-        <Icon agent={next} />
+        <AgentIcon icon={next.icon} />
         <NameWithNote name={next.name} note={modelOf(next)} />
       </span>
     );
@@ -47,7 +48,7 @@ export function AgentPicker({ choice, isNamed = false }: AgentPickerProps) {
           aria-label={strings.shell.agent(next.name, modelOf(next))}
           className="flex min-h-9 max-w-full items-center gap-1.5 rounded-lg px-2 text-mono text-ink-2 hover:bg-ground-3 hover:text-ink max-md:min-h-11"
         >
-          {isNamed ? <Bot aria-hidden className="mx-0.5 size-4 shrink-0" /> : <Icon agent={next} />}
+          <AgentIcon icon={isNamed ? undefined : next.icon} />
           <NameWithNote name={isNamed ? strings.chat.agent : next.name} note={modelOf(next)} />
           <ChevronsUpDown aria-hidden className="size-3.5 shrink-0" />
         </button>
@@ -61,7 +62,7 @@ export function AgentPicker({ choice, isNamed = false }: AgentPickerProps) {
           value: agent.id,
           icon: (
             <span className="flex h-5 items-center self-start mt-1.5">
-              <Icon agent={agent} />
+              <AgentIcon icon={agent.icon} />
             </span>
           ),
           name: agent.name,
@@ -79,15 +80,6 @@ export function AgentPicker({ choice, isNamed = false }: AgentPickerProps) {
     </Menu>
   );
 }
-
-const Icon = ({ agent }: { agent: Agent }) =>
-  agent.icon ? (
-    <span aria-hidden className="w-5 shrink-0 text-center text-base leading-none">
-      {agent.icon}
-    </span>
-  ) : (
-    <Bot aria-hidden className="mx-0.5 size-4 shrink-0" />
-  );
 
 /** Where its model is, if that is worth a note. */
 const modelOf = ({ model }: Agent) => (model ? strings.models[model] : undefined);

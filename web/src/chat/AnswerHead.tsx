@@ -1,13 +1,18 @@
 import { useRunFacts } from "@/chat/facts";
 import { locale } from "@/language";
+import { access } from "@/state/access";
 import { agents } from "@/state/agents";
+import { useStore } from "@/store";
 import { strings } from "@/strings";
 
 /** One quiet line above an answer: agent, model, and on hover, focus and touch the time. */
 export function AnswerHead({ runId }: { runId: string }) {
   const run = useRunFacts(runId);
+  const { readOnly } = useStore(access);
   const agent = agents.use().find(({ id }) => id === run?.agent);
   const model = run?.simulated ? strings.models.simulated : run?.model;
+  // Of somebody else's chat nothing is known; of one's own it comes a moment later, without a jump.
+  if (readOnly && !run) return null;
   return (
     <div className="answer-head flex min-h-5 min-w-0 items-center gap-1.5 text-mono text-ink-2">
       {agent?.icon && (

@@ -2,7 +2,8 @@ import type { UIMessage } from "ai";
 import { Popover } from "radix-ui";
 import { useRunFacts } from "@/chat/facts";
 import { ContextMeter, UsageTable } from "@/chat/UsageTable";
-import { answerRows, contextOf, usageLine, usageOfAnswer } from "@/chat/usageRows";
+import { answerRows, contextOf } from "@/chat/usageRows";
+import { usageLine, usageOfAnswer } from "@/parts/usage";
 import { strings } from "@/strings";
 
 const words = strings.answers;

@@ -53,7 +53,8 @@ export function Chat(props: ChatProps) {
   const choice = useAgentChoice(state.agent);
   const [editing, setEditing] = useState<string>();
   const { phase, life } = state;
-  const shown = useShownRun(messages);
+  const { made } = useStore(conversation.facts.state);
+  const shown = useShownRun(messages, made.length > 0);
   const named = useTitle(id, phase);
   const title = named ?? UNTITLED[phase];
   useNoticed({

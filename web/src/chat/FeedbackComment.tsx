@@ -1,7 +1,8 @@
-import { useEffect, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import type { Feedback } from "@/api";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
+import { useFocusAtEnd } from "@/ui/focus";
 import { TextArea } from "@/ui/TextArea";
 
 const words = strings.answers;
@@ -16,7 +17,7 @@ interface FeedbackCommentProps {
 export function FeedbackComment({ given, onSave, onCancel }: FeedbackCommentProps) {
   const [text, setText] = useState(given.comment);
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  useFocusAtEnd(field);
   return (
     <form
       className="max-w-lg rounded-block border bg-ground p-2"

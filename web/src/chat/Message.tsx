@@ -2,6 +2,7 @@ import type { UIMessage } from "ai";
 import { memo } from "react";
 import { Actions } from "@/chat/Actions";
 import { AnswerHead } from "@/chat/AnswerHead";
+import { MadeFiles } from "@/chat/MadeFiles";
 import { Replayed } from "@/chat/Replayed";
 import { UserMessage } from "@/chat/UserMessage";
 import type { MessageActions } from "@/chat/useMessageActions";
@@ -65,6 +66,7 @@ function AgentMessage(props: MessageProps) {
         onAnswer={readOnly ? undefined : actions.answer}
         onRetry={again}
       />
+      {!live && !waiting && <MadeFiles message={message} />}
       {!live && !waiting && (
         <Actions
           message={message}

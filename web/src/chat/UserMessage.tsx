@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 import { Pencil } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { BranchSwitch } from "@/chat/BranchSwitch";
 import type { MessageActions } from "@/chat/useMessageActions";
 import { CopyButton } from "@/content/CopyButton";
@@ -8,7 +8,7 @@ import { Files } from "@/parts/Files";
 import { readFile } from "@/parts/fileItems";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
-import { toComposer } from "@/ui/focus";
+import { toComposer, useFocusAtEnd } from "@/ui/focus";
 import { TextArea } from "@/ui/TextArea";
 
 interface UserMessageProps {
@@ -103,10 +103,7 @@ interface EditorProps {
 function Editor({ text, hasLater, onSave, onCancel }: EditorProps) {
   const [draft, setDraft] = useState(text);
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
-    field.current?.focus();
-    field.current?.setSelectionRange(text.length, text.length);
-  }, [text.length]);
+  useFocusAtEnd(field);
   const save = () => draft.trim() && onSave?.(draft.trim());
   return (
     <form

@@ -4,8 +4,10 @@ import {
   type Fork,
   getFeedback,
   getForks,
+  getMadeFiles,
   getRunsOf,
   giveFeedback,
+  type MadeFile,
   type Opinion,
   type RunFacts,
   type TokenCounts,
@@ -20,6 +22,8 @@ interface Known {
   runs: ReadonlyMap<string, RunFacts>;
   totals?: TokenCounts;
   feedback: ReadonlyMap<string, Feedback>;
+  /** The files that agents made in the chat, the newest first. */
+  made: readonly MadeFile[];
 }
 
 /**
@@ -27,7 +31,12 @@ interface Known {
  * feedback. Read apart from the messages, so that it is the same in every protocol.
  */
 export class ChatFacts {
-  readonly state = new Store<Known>({ forks: new Map(), runs: new Map(), feedback: new Map() });
+  readonly state = new Store<Known>({
+    forks: new Map(),
+    runs: new Map(),
+    feedback: new Map(),
+    made: [],
+  });
   #reading: Promise<void> | undefined;
   #isStale = false;
 
@@ -81,17 +90,35 @@ export class ChatFacts {
 const byMessage = (forks: Fork[]) => new Map(forks.map((fork) => [fork.messageId, fork]));
 
 async function readAll(chat: string): Promise<Known> {
-  const [forks, { runs, totals }, feedback] = await Promise.all([
+  const [forks, { runs, totals }, feedback, made] = await Promise.all([
     getForks(chat),
     getRunsOf(chat),
     getFeedback(chat),
+    // The rest is known without the files, which may be on another machine.
+    getMadeFiles(chat).then(
+      ({ files }) => files,
+      () => [],
+    ),
   ]);
   return {
     forks: byMessage(forks),
     runs: new Map(runs.map((run) => [run.id, run])),
     totals,
     feedback: new Map(feedback.map((given) => [given.runId, given])),
+    made,
   };
+}
+
+/** An agent may still write while its run is being ended, in ms. */
+const AFTERWARDS = 2_000;
+
+/** The files that were last written during a run that has ended. */
+export function madeIn({ runs, made }: Known, runId: string): MadeFile[] {
+  const { startedAt = 0, endedAt = null } = runs.get(runId) ?? {};
+  if (endedAt === null) return [];
+  const later = [...runs.values()].map((run) => run.startedAt).filter((start) => start > startedAt);
+  const end = Math.min(endedAt + AFTERWARDS, ...later);
+  return made.filter(({ modifiedAt }) => startedAt <= modifiedAt && modifiedAt < end);
 }
 
 const Context = createContext(new ChatFacts(""));
@@ -101,4 +128,5 @@ export const useFacts = (): ChatFacts => useContext(Context);
 const useKnown = () => useStore(useFacts().state);
 export const useFork = (messageId: string) => useKnown().forks.get(messageId);
 export const useRunFacts = (runId: string) => useKnown().runs.get(runId);
+export const useMadeIn = (runId: string) => madeIn(useKnown(), runId);
 export const useFeedback = (runId: string) => useKnown().feedback.get(runId);

@@ -1,11 +1,9 @@
 /** The tokens of an answer or of a chat, as rows of a table. */
-import type { UIMessage } from "ai";
 import type { RunFacts, TokenCounts } from "@/api";
-import { type Fields, fieldsOf, numberOf } from "@/json";
+import { numberOf } from "@/json";
 import { locale } from "@/language";
 import { duration } from "@/parts/durations";
-import { money } from "@/parts/usage";
-import { dataOf } from "@/parts/wire";
+import { type AnswerUsage, money } from "@/parts/usage";
 import { strings } from "@/strings";
 
 const words = strings.answers;
@@ -15,42 +13,6 @@ export interface UsageRow {
   value: string;
   /** It is a part of the row before. */
   isPart?: boolean;
-}
-
-/** What is known about an answer: by the stream, and by the server when the run has ended. */
-export interface AnswerUsage {
-  counts: Fields;
-  ms?: number;
-  turns?: number;
-  isSimulated: boolean;
-}
-
-export function usageOfAnswer(message: UIMessage): AnswerUsage {
-  const metadata = fieldsOf(message.metadata);
-  const part = message.parts.findLast((each) => each.type === "data-usage");
-  const counts: Fields = { ...(part && dataOf(part)), ...fieldsOf(metadata.usage) };
-  return {
-    counts,
-    // The server measured the whole run, the agent only its own part.
-    ms: numberOf(metadata.durationMs) ?? numberOf(counts.durationMs),
-    turns: numberOf(counts.numTurns),
-    isSimulated: metadata.simulated === true,
-  };
-}
-
-/** The line below an answer; empty if nothing is known. */
-export function usageLine({ counts, ms, isSimulated }: AnswerUsage): string {
-  const input = numberOf(counts.inputTokens);
-  const output = numberOf(counts.outputTokens);
-  const { tokensIn, tokensOut, tokensOnlyOut } = strings.parts;
-  return [
-    input === undefined ? undefined : tokensIn(input),
-    output === undefined ? undefined : (input === undefined ? tokensOnlyOut : tokensOut)(output),
-    isSimulated ? undefined : money(numberOf(counts.costUsd)), // an SDK's estimate: nobody was paid
-    ms === undefined ? undefined : duration(ms),
-  ]
-    .filter(Boolean)
-    .join(" · ");
 }
 
 export function answerRows(usage: AnswerUsage, run: RunFacts | undefined): UsageRow[] {

@@ -69,7 +69,7 @@ it("lets who chose a format that cannot be read choose another one", async () =>
   );
   show();
   await screen.findByText("it broke");
-  await userEvent.click(await screen.findByRole("button", { name: "Format: AI SDK v6" }));
+  await userEvent.click(await screen.findByRole("button", { name: "Protocol AI SDK v6" }));
   await userEvent.click(await screen.findByRole("menuitemradio", { name: "page" }));
   expect(await screen.findByText("Its log was deleted.")).toBeDefined();
   expect(net.to(RUN)).toHaveLength(2);

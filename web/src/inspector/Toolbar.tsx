@@ -26,6 +26,7 @@ export function FormatMenu({ formats, chosen, onChoose }: FormatMenuProps) {
   };
   const trigger = (
     <Button className={SMALL} aria-label={words.format(nameOfFormat(chosen))}>
+      <span className="font-normal text-ink-2 @max-lg:sr-only">{words.formats}</span>
       {nameOfFormat(chosen)}
       <ChevronDown aria-hidden className="size-3.5" />
     </Button>

@@ -14,7 +14,7 @@ import { Feed } from "@/inspector/feed";
 import { linkSecret } from "@/link";
 import type { ReadingState } from "@/runs/reader";
 import { EventReader } from "@/runs/sse";
-import { Store } from "@/store";
+import type { Store } from "@/store";
 
 /** A run being read: its entries so far, and whether more will come. */
 export interface Reading {
@@ -55,24 +55,4 @@ export const storedRun = (id: string): RunSource => ({
     const frames = new EventReader().feed(new Uint8Array(await response.arrayBuffer()));
     return frames.map(({ data }) => data);
   },
-});
-
-interface FixedRun {
-  id: string;
-  /** With frames in all of these formats, and in the page's own (`OURS`), which the replay uses. */
-  entries: readonly Entry[];
-  formats: readonly Format[];
-}
-
-/** A run that is not stored, such as a recording that was opened: all of it is here, and nothing follows. */
-export const fixedRun = ({ id, entries, formats }: FixedRun): RunSource => ({
-  id,
-  formats: async () => formats,
-  read: () => ({
-    entries: new Store({ all: entries }),
-    state: new Store<ReadingState>({ phase: "over" }),
-    open: () => () => {},
-  }),
-  events: async () =>
-    entries.map(({ seq, id: number, ts, event }) => JSON.stringify({ seq, id: number, ts, event })),
 });

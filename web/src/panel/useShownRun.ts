@@ -11,12 +11,15 @@ export interface ShownRun {
 }
 
 /** The run that the panel shows: the latest, unless the user selected another. */
-export function useShownRun(messages: UIMessage[]): ShownRun {
+export function useShownRun(messages: UIMessage[], hasFiles = false): ShownRun {
   const { chosen } = panel.use();
   const newest = messages.findLast(({ role }) => role === "assistant")?.id;
   const isHere = messages.some(({ id, role }) => id === chosen && role === "assistant");
   const shown = messages.find(({ id }) => id === (isHere ? chosen : newest));
-  const panes = shown ? panesOf(shown).join() : "inspector";
+  const panes = [
+    ...(hasFiles ? ["files"] : []),
+    ...(shown ? panesOf(shown) : ["inspector"]),
+  ].join();
   useEffect(() => filled.set({ panes: panes.split(",") as Pane[] }), [panes]);
   return { runId: isHere ? chosen : newest, isNewest: !isHere || chosen === newest };
 }

@@ -1,4 +1,5 @@
 import { RotateCw, ScrollText, TriangleAlert } from "lucide-react";
+import { useHasPanel } from "@/state/access";
 import { panel } from "@/state/panel";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
@@ -22,6 +23,7 @@ const CRASHED = "crashed";
 /** An error, with a Retry button if possible. */
 export function ErrorBlock(props: ErrorBlockProps) {
   const { text, code, run, network = false, live = true, onRetry } = props;
+  const hasPanel = useHasPanel();
   const title = code === CRASHED ? strings.activity.crashed : strings.parts.error;
   return (
     <div
@@ -36,7 +38,7 @@ export function ErrorBlock(props: ErrorBlockProps) {
           <p className="font-mono text-mono break-all">{strings.activity.errorCode(code)}</p>
         )}
       </div>
-      {run !== undefined && !network && (
+      {run !== undefined && !network && hasPanel && (
         <Button kind="quiet" onClick={() => panel.inspect("stderr", run)}>
           <ScrollText aria-hidden className="size-4" />
           {strings.activity.showStderr}

@@ -1,7 +1,8 @@
 import { fireEvent, render, screen } from "@testing-library/react";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { FileItem } from "@/parts/blocks";
 import { bytes, Files } from "@/parts/Files";
+import { access } from "@/state/access";
 import { panel } from "@/state/panel";
 import { preview } from "@/state/preview";
 
@@ -43,6 +44,14 @@ test("a click on a file shows it in the panel", () => {
   fireEvent.click(screen.getByRole("button", { name: "Preview a.csv" }));
   expect(preview.store.get().file).toMatchObject({ name: "a.csv", url: "data:text/csv,a" });
   expect(panel.get()).toMatchObject({ open: true, pane: "files" });
+});
+
+test("where there is no panel for it, a file can only be downloaded", () => {
+  access.set({ readOnly: true });
+  onTestFinished(() => access.set({ readOnly: false }));
+  show({ name: "a.csv", mediaType: "text/csv", url: "data:text/csv,a" });
+  expect(screen.getByRole("link", { name: "Download a.csv" })).toBeTruthy();
+  expect(screen.queryByRole("button")).toBeNull();
 });
 
 test.each(["javascript:alert(1)", "vbscript:x", undefined])("nothing leads to %j", (url) => {

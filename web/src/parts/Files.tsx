@@ -3,10 +3,11 @@ import type { ReactNode } from "react";
 import { imageSource, linkTarget } from "@/content/urls";
 import type { FileItem, FilesBlock } from "@/parts/blocks";
 import { Picture } from "@/parts/Picture";
-import { access } from "@/state/access";
+import { access, useHasPanel } from "@/state/access";
 import { preview } from "@/state/preview";
 import { useStore } from "@/store";
 import { strings } from "@/strings";
+import { classes } from "@/ui/classes";
 
 const words = strings.parts;
 
@@ -50,6 +51,7 @@ const ROW =
 function Row({ file }: { file: FileItem }) {
   const href = hrefOf(file);
   const { readOnly } = useStore(access);
+  const hasPanel = useHasPanel();
   if (!href)
     return (
       <div className={ROW}>
@@ -60,18 +62,29 @@ function Row({ file }: { file: FileItem }) {
       </div>
     );
   const isHere = !/^https?:/i.test(href) || new URL(href).origin === location.origin;
-  return isHere ? <Here file={file} href={href} /> : <Elsewhere file={file} href={href} />;
+  return isHere ? (
+    <Here file={file} href={href} canPreview={hasPanel} />
+  ) : (
+    <Elsewhere file={file} href={href} />
+  );
+}
+
+interface LinkedFile {
+  file: FileItem;
+  href: string;
 }
 
 /** A click anywhere shows the file in the panel; its name stays text, which can be found and read. */
-const Here = ({ file, href }: { file: FileItem; href: string }) => (
-  <div className={`${ROW} relative pe-1 hover:bg-ground-3`}>
-    <button
-      type="button"
-      aria-label={strings.previews.preview(file.name)}
-      onClick={() => preview.open({ ...file, url: href })}
-      className="absolute inset-0 rounded-block"
-    />
+const Here = ({ file, href, canPreview }: LinkedFile & { canPreview: boolean }) => (
+  <div className={classes(ROW, "relative pe-1", canPreview && "hover:bg-ground-3")}>
+    {canPreview && (
+      <button
+        type="button"
+        aria-label={strings.previews.preview(file.name)}
+        onClick={() => preview.open({ ...file, url: href })}
+        className="absolute inset-0 rounded-block"
+      />
+    )}
     <About file={file} />
     <a
       href={href}
@@ -85,7 +98,7 @@ const Here = ({ file, href }: { file: FileItem; href: string }) => (
   </div>
 );
 
-const Elsewhere = ({ file, href }: { file: FileItem; href: string }) => (
+const Elsewhere = ({ file, href }: LinkedFile) => (
   <a href={href} target="_blank" rel="noopener noreferrer" className={`${ROW} hover:bg-ground-3`}>
     <About
       file={file}

@@ -57,7 +57,7 @@ export function ToolCard({ block, quiet = false }: ToolCardProps) {
         </div>
       </Fold>
       {!open && block.state === "failed" && <ErrorLine text={block.error ?? ""} quiet={quiet} />}
-      {block.decision?.answer && <Decided answer={block.decision.answer} />}
+      {block.decision?.answer && <Decided answer={block.decision.answer} quiet={quiet} />}
     </div>
   );
 }
@@ -111,9 +111,14 @@ export function ErrorLine({ text, name, quiet = false }: ErrorLineProps) {
   );
 }
 
-function Decided({ answer }: { answer: Answered }) {
+function Decided({ answer, quiet }: { answer: Answered; quiet: boolean }) {
   return (
-    <div className="px-3 pb-2 text-block break-words whitespace-pre-wrap text-ink-2">
+    <div
+      className={classes(
+        "pb-2 text-block break-words whitespace-pre-wrap text-ink-2",
+        quiet ? "ms-6" : "px-3",
+      )}
+    >
       <Outcome answer={answer} />
     </div>
   );

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import type { Answered, Block, FileItem, Item, SourceItem, ToolBlock } from "@/parts/blocks";
 import { outcomeOf } from "@/parts/decided";
 import { duration } from "@/parts/durations";
-import { usageOf } from "@/parts/usage";
+import { usageLine, usageOfAnswer } from "@/parts/usage";
 import { view } from "@/parts/view";
 import { strings } from "@/strings";
 
@@ -19,8 +19,10 @@ export function plainText(message: UIMessage): string {
 
 /** All of a message; reasoning is quoted, calls and data are in fences. */
 export function messageMarkdown(message: UIMessage): string {
-  const usage = usageOf(message);
-  return join([...written(view(message, false)), usage && `*${usage.line}*`]);
+  const usage = usageOfAnswer(message);
+  const facts = [usage.isSimulated && strings.models.simulated, usageLine(usage)].filter(Boolean);
+  const line = facts.join(strings.activity.between);
+  return join([...written(view(message, false)), line && `*${line}*`]);
 }
 
 /** A whole conversation; `note` is what is written below a message. */

@@ -1,4 +1,4 @@
-/** Formats the usage of an answer. */
+/** The tokens, the cost and the duration of an answer. */
 import type { UIMessage } from "ai";
 import { type Fields, fieldsOf, numberOf } from "@/json";
 import { duration } from "@/parts/durations";
@@ -7,43 +7,41 @@ import { strings } from "@/strings";
 
 const words = strings.parts;
 
-interface UsageText {
-  /** The line: a simulated model, tokens, cost, duration. */
-  line: string;
-  /** Further details. */
-  more: string;
+/** What is known about an answer: by the stream, and by the server when the run has ended. */
+export interface AnswerUsage {
+  counts: Fields;
+  ms?: number;
+  turns?: number;
+  isSimulated: boolean;
 }
 
-/** `undefined` if nothing is known. During the run, the usage so far. */
-export function usageOf(message: UIMessage): UsageText | undefined {
+export function usageOfAnswer(message: UIMessage): AnswerUsage {
   const metadata = fieldsOf(message.metadata);
   const part = message.parts.findLast((each) => each.type === "data-usage");
-  const usage: Fields = { ...(part && dataOf(part)), ...fieldsOf(metadata.usage) };
-  // The server measured the whole run, the agent only its own part.
-  const ms = numberOf(metadata.durationMs) ?? numberOf(usage.durationMs);
-  const tokensIn = formatted(usage.inputTokens, words.tokensIn);
-  const isSimulated = metadata.simulated === true;
-  const line = join([
-    isSimulated ? strings.models.simulated : undefined,
-    tokensIn,
-    formatted(usage.outputTokens, tokensIn ? words.tokensOut : words.tokensOnlyOut),
-    isSimulated ? undefined : money(numberOf(usage.costUsd)), // an SDK's estimate: nobody was paid
-    formatted(ms, duration),
-  ]);
-  const more = join([
-    formatted(usage.cachedInputTokens, words.cacheRead),
-    formatted(usage.cacheWriteTokens, words.cacheWrite),
-    formatted(usage.reasoningTokens, words.reasoningTokens),
-    formatted(usage.numTurns, words.turns),
-  ]);
-  return line === "" ? undefined : { line, more };
+  const counts: Fields = { ...(part && dataOf(part)), ...fieldsOf(metadata.usage) };
+  return {
+    counts,
+    // The server measured the whole run, the agent only its own part.
+    ms: numberOf(metadata.durationMs) ?? numberOf(counts.durationMs),
+    turns: numberOf(counts.numTurns),
+    isSimulated: metadata.simulated === true,
+  };
 }
 
-const join = (texts: (string | undefined)[]) => texts.filter(Boolean).join(" · ");
-
-function formatted(value: unknown, format: (count: number) => string): string | undefined {
-  const known = numberOf(value);
-  return known === undefined ? undefined : format(known);
+/** Tokens, cost and duration in a line; empty if nothing is known. */
+export function usageLine({ counts, ms, isSimulated }: AnswerUsage): string {
+  const input = numberOf(counts.inputTokens);
+  const output = numberOf(counts.outputTokens);
+  return [
+    input === undefined ? undefined : words.tokensIn(input),
+    output === undefined
+      ? undefined
+      : (input === undefined ? words.tokensOnlyOut : words.tokensOut)(output),
+    isSimulated ? undefined : money(numberOf(counts.costUsd)), // an SDK's estimate: nobody was paid
+    ms === undefined ? undefined : duration(ms),
+  ]
+    .filter(Boolean)
+    .join(strings.activity.between);
 }
 
 /** Small amounts are exact: most answers cost less than a cent. */

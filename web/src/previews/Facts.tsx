@@ -1,10 +1,9 @@
-import { Download, File } from "lucide-react";
+import { File } from "lucide-react";
 import { bytes } from "@/parts/Files";
+import { DownloadButton } from "@/previews/DownloadButton";
 import { shownName } from "@/previews/kinds";
-import { saveFile } from "@/previews/saveFile";
 import type { PreviewedFile } from "@/state/preview";
 import { strings } from "@/strings";
-import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
 
 const words = strings.previews;
@@ -26,10 +25,7 @@ export function Facts({ file, line }: { file: PreviewedFile; line: string }) {
           </div>
         ))}
       </dl>
-      <Button onClick={() => void saveFile(file)}>
-        <Download aria-hidden className="size-4" />
-        {words.download}
-      </Button>
+      <DownloadButton file={file} isLarge />
     </Empty>
   );
 }

@@ -1,17 +1,10 @@
-import {
-  Download,
-  FileCode2,
-  Files,
-  FileText,
-  FolderX,
-  Image,
-  RotateCw,
-  Table2,
-} from "lucide-react";
-import { address, type MadeFile } from "@/api";
+import { FileCode2, Files, FileText, FolderX, Image, RotateCw, Table2 } from "lucide-react";
+import { useEffect, useRef } from "react";
+import type { MadeFile } from "@/api";
 import { bytes } from "@/parts/Files";
+import { DownloadButton } from "@/previews/DownloadButton";
 import { kindOf, type PreviewKind, shownName } from "@/previews/kinds";
-import { saveFile } from "@/previews/saveFile";
+import { madeFile } from "@/previews/madeFile";
 import { useMadeFiles } from "@/previews/useMadeFiles";
 import { type PreviewedFile, preview } from "@/state/preview";
 import { strings } from "@/strings";
@@ -27,9 +20,17 @@ const ICONS: Partial<Record<PreviewKind, typeof Files>> = {
   html: FileCode2,
 };
 
+interface FileListProps {
+  chatId: string;
+  isWorking: boolean;
+  /** The file that was shown before: the focus returns to it. */
+  left?: PreviewedFile;
+}
+
 /** The files that agents made in a chat. */
-export function FileList({ chatId, isWorking }: { chatId: string; isWorking: boolean }) {
+export function FileList({ chatId, isWorking, left }: FileListProps) {
   const { found, isFailed, reload } = useMadeFiles(chatId, isWorking);
+  const box = useFocusOn(left, found !== undefined);
   if (isFailed && !found)
     return (
       <Empty icon={<FolderX aria-hidden />} title={words.notListed} line={words.notListedLine}>
@@ -49,9 +50,11 @@ export function FileList({ chatId, isWorking }: { chatId: string; isWorking: boo
   if (found.files.length === 0)
     return <Empty icon={<Files aria-hidden />} title={words.noFiles} line={words.noFilesLine} />;
   return (
-    <div className="flex min-h-0 flex-1 flex-col">
+    <div ref={box} className="flex min-h-0 flex-1 flex-col">
       <div className="flex shrink-0 items-center justify-between gap-2 border-b ps-4 pe-2 py-1">
-        <h2 className="text-block text-ink-2">{words.count(found.files.length)}</h2>
+        <h2 tabIndex={-1} className="text-block text-ink-2 outline-none">
+          {words.count(found.files.length)}
+        </h2>
         <IconButton label={words.refresh} onClick={reload}>
           <RotateCw aria-hidden />
         </IconButton>
@@ -68,15 +71,27 @@ export function FileList({ chatId, isWorking }: { chatId: string; isWorking: boo
   );
 }
 
+/** Focuses the row of a file, or the heading if it has none, once the list is there. */
+function useFocusOn(file: PreviewedFile | undefined, isThere: boolean) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!file || !isThere) return;
+    const rows = [...(box.current?.querySelectorAll<HTMLElement>("[data-path]") ?? [])];
+    const row = rows.find(({ dataset }) => dataset.path === file.name);
+    (row ?? box.current?.querySelector("h2"))?.focus();
+  }, [file, isThere]);
+  return box;
+}
+
 function Row({ file, chatId }: { file: MadeFile; chatId: string }) {
-  const { path, size, modifiedAt, mediaType } = file;
-  const url = address(`api/chats/${encodeURIComponent(chatId)}/file`, { path });
-  const shown: PreviewedFile = { name: path, mediaType, size, modifiedAt, url };
+  const { path, size, modifiedAt } = file;
+  const shown = madeFile(chatId, file);
   const Icon = ICONS[kindOf(shown)] ?? FileText;
   return (
     <li className="flex items-center rounded-lg hover:bg-ground-3">
       <button
         type="button"
+        data-path={path}
         onClick={() => preview.open(shown)}
         className="flex min-h-11 min-w-0 flex-1 items-center gap-3 rounded-lg px-2 py-1.5 text-start"
       >
@@ -88,9 +103,7 @@ function Row({ file, chatId }: { file: MadeFile; chatId: string }) {
           </span>
         </span>
       </button>
-      <IconButton label={words.downloadOf(shownName(path))} onClick={() => void saveFile(shown)}>
-        <Download aria-hidden />
-      </IconButton>
+      <DownloadButton file={shown} />
     </li>
   );
 }

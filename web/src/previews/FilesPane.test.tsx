@@ -1,5 +1,6 @@
 import { act, fireEvent, render, screen, within } from "@testing-library/react";
-import { beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { credentials } from "@/key";
 import FilesPane from "@/previews/FilesPane";
 import { preview } from "@/state/preview";
 import { Network } from "@/testing/server";
@@ -34,7 +35,27 @@ test("files are listed, shown and left again", async () => {
   fireEvent.click(screen.getByRole("button", { name: "Show source" }));
   expect(screen.getByRole("group", { name: "docs/report.md" }).textContent).toContain("# Title");
   fireEvent.click(screen.getByRole("button", { name: "All files" }));
-  expect(await screen.findByText("1 file")).toBeTruthy();
+  const row = await screen.findByRole("button", { name: /^docs\/report\.md/ });
+  expect(document.activeElement).toBe(row);
+});
+
+test("after a file of a message the focus is at the list", async () => {
+  serve("", file("a.txt", "text/plain"));
+  act(() => preview.open({ name: "b.csv", mediaType: "text/csv", url: "data:text/csv,a" }));
+  show();
+  fireEvent.click(await screen.findByRole("button", { name: "All files" }));
+  const heading = await screen.findByRole("heading", { name: "1 file" });
+  expect(document.activeElement).toBe(heading);
+});
+
+test("a download that fails is said", async () => {
+  const network = serve("", file("a.bin", "application/octet-stream"));
+  credentials.unlock("key");
+  onTestFinished(() => credentials.forget());
+  network.on("GET api/chats/c1/file", () => new Response("", { status: 500 }));
+  show();
+  fireEvent.click(await screen.findByRole("button", { name: "Download a.bin" }));
+  expect((await screen.findByRole("alert")).textContent).toBe("Couldn't download it. Try again.");
 });
 
 test("a table is a table", async () => {

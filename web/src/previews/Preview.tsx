@@ -1,9 +1,9 @@
-import { ArrowLeft, Code2, Download, Eye, RotateCw } from "lucide-react";
+import { ArrowLeft, Code2, Eye, RotateCw } from "lucide-react";
 import { type ComponentType, useEffect, useMemo, useRef, useState } from "react";
 import { textOf } from "@/previews/bytes";
+import { DownloadButton } from "@/previews/DownloadButton";
 import { Facts } from "@/previews/Facts";
 import { kindOf, type PreviewKind, shownName } from "@/previews/kinds";
-import { saveFile } from "@/previews/saveFile";
 import { type Loaded, useBytes } from "@/previews/useBytes";
 import {
   CodeFileView,
@@ -68,9 +68,7 @@ export function Preview({ file, onBack }: { file: PreviewedFile; onBack: () => v
         <IconButton label={words.reload} onClick={() => setAgain(again + 1)}>
           <RotateCw aria-hidden />
         </IconButton>
-        <IconButton label={words.downloadOf(file.name)} onClick={() => void saveFile(file)}>
-          <Download aria-hidden />
-        </IconButton>
+        <DownloadButton file={file} />
       </div>
       <Body key={`${again} ${file.url}`} {...{ file, kind, loaded, asSource }} />
     </section>

@@ -33,6 +33,14 @@ test.each([
   ],
   ["\ufeffa,b\n\n1,\n", [["a", "b"], ["1"]]],
   ['"never closed', [["never closed"]]],
+  [
+    'a,b\n"x" ,y\n1,2',
+    [
+      ["a", "b"],
+      ["x", "y"],
+      ["1", "2"],
+    ],
+  ],
   ["", []],
 ])("%j is read", (text, rows) => {
   const read = readTable(text).rows.map((row) => row.filter((cell, at) => cell || at === 0));

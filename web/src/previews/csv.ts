@@ -14,7 +14,7 @@ export function readTable(text: string, separator = separatorOf(text)): Table {
   let row: string[] = [];
   let at = text.startsWith("\ufeff") ? 1 : 0;
   while (at < text.length) {
-    const [cell, end] = text[at] === '"' ? quoted(text, at) : plain(text, at, separator);
+    const [cell, end] = text[at] === '"' ? quoted(text, at, separator) : plain(text, at, separator);
     row.push(cell);
     at = end + 1;
     if (text[end] === separator && at < text.length) continue;
@@ -36,11 +36,12 @@ function plain(text: string, from: number, separator: string): [string, number] 
 }
 
 /** A quoted cell; what follows its quote before the separator belongs to nothing. */
-function quoted(text: string, from: number): [string, number] {
+function quoted(text: string, from: number, separator: string): [string, number] {
   let end = text.indexOf('"', from + 1);
   while (end >= 0 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
   if (end < 0) return [text.slice(from + 1).replaceAll('""', '"'), text.length];
-  return [text.slice(from + 1, end).replaceAll('""', '"'), end + 1];
+  const [, after] = plain(text, end + 1, separator);
+  return [text.slice(from + 1, end).replaceAll('""', '"'), after];
 }
 
 function separatorOf(text: string): string {

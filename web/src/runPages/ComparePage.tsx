@@ -9,10 +9,10 @@ import { useRun } from "@/inspector/useRun";
 import { locale } from "@/language";
 import { ComparedFigures } from "@/runPages/ComparedFigures";
 import { ComparedSteps } from "@/runPages/ComparedSteps";
-import { RouteLink } from "@/runPages/Page";
 import { navigate } from "@/state/route";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
+import { RouteLink } from "@/ui/RouteLink";
 
 const words = strings.inspecting.compare;
 const NO_CALLS: never[] = [];

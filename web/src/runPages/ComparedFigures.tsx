@@ -50,10 +50,12 @@ export function ComparedFigures({ timelines }: { timelines: Both }) {
               <th scope="row" className="py-1.5 pe-2 text-start font-normal text-ink-2">
                 {words.rows[name]}
               </th>
-              <td className="text-end">{show(first[name] ?? 0, timed)}</td>
-              <td className="text-end">{show(second[name] ?? 0, timed)}</td>
+              <td className="text-end">{known(first[name], (each) => show(each, timed))}</td>
+              <td className="text-end">{known(second[name], (each) => show(each, timed))}</td>
               <td className="text-end font-medium">
-                {difference((second[name] ?? 0) - (first[name] ?? 0), (each) => show(each, timed))}
+                {known(minus(second[name], first[name]), (by) =>
+                  difference(by, (each) => show(each, timed)),
+                )}
               </td>
             </tr>
           ))}
@@ -62,6 +64,13 @@ export function ComparedFigures({ timelines }: { timelines: Both }) {
     </section>
   );
 }
+
+/** The cost of a run may be unknown, which is not the same as nothing. */
+const known = (value: number | undefined, show: (value: number) => string): string =>
+  value === undefined ? strings.inspecting.runs.unknown : show(value);
+
+const minus = (one: number | undefined, other: number | undefined) =>
+  one === undefined || other === undefined ? undefined : one - other;
 
 /** With its sign; the sign, not a colour, says whether it is more or less. */
 function difference(by: number, show: (value: number) => string): string {

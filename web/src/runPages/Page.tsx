@@ -1,7 +1,7 @@
 import { ArrowLeft } from "lucide-react";
-import type { MouseEvent, ReactNode } from "react";
-import { hrefOf, navigate, type Route } from "@/state/route";
+import type { ReactNode } from "react";
 import { strings } from "@/strings";
+import { RouteLink } from "@/ui/RouteLink";
 import { TopBar } from "@/ui/TopBar";
 
 interface PageProps {
@@ -28,31 +28,4 @@ export const Page = ({ title, hasBack = false, onOpenChats, children }: PageProp
     </TopBar>
     {children}
   </main>
-);
-
-interface RouteLinkProps {
-  to: Route;
-  /** Before the page is left. */
-  onGo?: () => void;
-  className?: string;
-  label?: string;
-  children: ReactNode;
-}
-
-/** A link inside of the page; opened in another tab it works as well. */
-export const RouteLink = ({ to, onGo, className, label, children }: RouteLinkProps) => (
-  <a
-    href={hrefOf(to)}
-    aria-label={label}
-    title={label}
-    className={className}
-    onClick={(event: MouseEvent) => {
-      if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-      event.preventDefault();
-      onGo?.();
-      navigate(to);
-    }}
-  >
-    {children}
-  </a>
 );

@@ -12,11 +12,12 @@ import type { RunOutcome, RunRow } from "@/api";
 import { costText } from "@/inspector/timeline/words";
 import { span } from "@/inspector/times";
 import { locale } from "@/language";
-import { RouteLink } from "@/runPages/Page";
 import { agents } from "@/state/agents";
 import { panel } from "@/state/panel";
+import { navigate } from "@/state/route";
 import { strings } from "@/strings";
 import { classes } from "@/ui/classes";
+import { RouteLink } from "@/ui/RouteLink";
 
 const words = strings.inspecting.runs;
 const { shortTokens, tokenCount } = strings.inspecting.timeline;
@@ -92,8 +93,12 @@ export function RunItem({ row, isPicked, onPick }: RunItemProps) {
       </span>
       <RouteLink
         to={{ page: "chat", id: row.chatId }}
-        onGo={() => panel.choose(row.id)}
-        label={words.openChat}
+        onOpen={() => {
+          panel.choose(row.id);
+          navigate({ page: "chat", id: row.chatId });
+        }}
+        aria-label={words.openChat}
+        title={words.openChat}
         className="flex size-9 items-center justify-center rounded-lg text-ink-2 hover:bg-ground-3 hover:text-ink max-md:size-11 @3xl:order-last"
       >
         <MessageSquare aria-hidden className="size-4" />

@@ -1,4 +1,5 @@
 import { useEffect, useMemo } from "react";
+import { brand } from "@/brand";
 import { RunInspector } from "@/inspector/Inspector";
 import { storedRun } from "@/inspector/source";
 import { ComparePage } from "@/runPages/ComparePage";
@@ -18,7 +19,7 @@ interface RunPagesProps {
 export default function RunPages({ route, onOpenChats }: RunPagesProps) {
   const title = TITLES[route.page] ?? words.runs.title;
   useEffect(() => {
-    document.title = `${title} · ${strings.product}`;
+    document.title = `${title} · ${brand.name}`;
   }, [title]);
   const page = { title, onOpenChats };
   if (route.page === "run")

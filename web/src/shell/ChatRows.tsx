@@ -14,12 +14,12 @@ import { Hits } from "@/shell/Hits";
 import { fullTime, shortTime } from "@/shell/times";
 import { agents } from "@/state/agents";
 import { type ChatList, pin } from "@/state/chats";
-import { hrefOf } from "@/state/route";
 import { useStore } from "@/store";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
 import { classes } from "@/ui/classes";
 import { Menu, MenuItem } from "@/ui/Menu";
+import { RouteLink } from "@/ui/RouteLink";
 
 export interface RowActions {
   onOpen: (id: string, message?: string) => void;
@@ -102,16 +102,12 @@ const Row = memo(function Row({ row, isCurrent, ...actions }: RowProps) {
         isCurrent && "bg-ground-3",
       )}
     >
-      <a
-        href={hrefOf({ page: "chat", id: row.id })}
+      <RouteLink
+        to={{ page: "chat", id: row.id }}
+        onOpen={() => actions.onOpen(row.id)}
         aria-current={isCurrent ? "page" : undefined}
         title={title}
         aria-description={agent ? `${agent.name}, ${when}` : when}
-        onClick={(event) => {
-          if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-          event.preventDefault();
-          actions.onOpen(row.id);
-        }}
         className={classes(
           "flex min-h-9 min-w-0 flex-1 items-center gap-2 rounded-lg px-3 text-block max-md:min-h-11",
           "group-focus-within:pe-10 group-hover:pe-10 group-has-data-[state=open]:pe-10 pointer-coarse:pe-12",
@@ -127,7 +123,7 @@ const Row = memo(function Row({ row, isCurrent, ...actions }: RowProps) {
           {title}
         </span>
         {mark ? <Status status={mark} /> : <Time time={row.updatedAt} />}
-      </a>
+      </RouteLink>
       <Menu
         trigger={
           <IconButton

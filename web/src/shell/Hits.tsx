@@ -1,6 +1,6 @@
 import type { Hit, ListedChat } from "@/api";
-import { hrefOf } from "@/state/route";
 import { strings } from "@/strings";
+import { RouteLink } from "@/ui/RouteLink";
 
 interface HitsProps {
   row: ListedChat;
@@ -15,17 +15,13 @@ export function Hits({ row, onOpen }: HitsProps) {
       <ul aria-label={strings.sidebar.hitsOf(row.title)} className="mb-1 ms-3 border-s">
         {row.hits.map((hit) => (
           <li key={hit.messageId}>
-            <a
-              href={hrefOf({ page: "chat", id: row.id, message: hit.messageId })}
-              onClick={(event) => {
-                if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-                event.preventDefault();
-                onOpen(row.id, hit.messageId);
-              }}
+            <RouteLink
+              to={{ page: "chat", id: row.id, message: hit.messageId }}
+              onOpen={() => onOpen(row.id, hit.messageId)}
               className="block rounded-e-block px-2 py-1.5 text-mono leading-snug text-ink-2 hover:bg-ground-3 max-md:min-h-11"
             >
               <Excerpt hit={hit} />
-            </a>
+            </RouteLink>
           </li>
         ))}
       </ul>

@@ -7,12 +7,12 @@ import { Logo } from "@/shell/Logo";
 import { SettingsMenu } from "@/shell/SettingsMenu";
 import { MODIFIER } from "@/shell/shortcuts";
 import { ChatList, chats } from "@/state/chats";
-import { hrefOf } from "@/state/route";
 import { HIDE_SIDEBAR, toggleSidebar } from "@/state/sidebar";
 import { subscribe } from "@/state/tabs";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
 import { toComposer } from "@/ui/focus";
+import { RouteLink } from "@/ui/RouteLink";
 
 interface SidebarProps extends RowActions {
   current: string | undefined;
@@ -69,20 +69,15 @@ export function Sidebar(props: SidebarProps) {
   );
 }
 
-/** A link, so that it can be opened in another tab too. */
 const RunsLink = ({ onOpen }: { onOpen: () => void }) => (
-  <a
-    href={hrefOf({ page: "runs" })}
-    onClick={(event) => {
-      if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-      event.preventDefault();
-      onOpen();
-    }}
+  <RouteLink
+    to={{ page: "runs" }}
+    onOpen={onOpen}
     className="ms-auto inline-flex min-h-9 items-center gap-2 rounded-lg px-3 text-block font-medium hover:bg-ground-3 max-md:min-h-11"
   >
     <ListVideo aria-hidden className="size-4" />
     {strings.inspecting.runs.title}
-  </a>
+  </RouteLink>
 );
 
 interface SearchFieldProps {

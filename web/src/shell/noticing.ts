@@ -8,15 +8,21 @@ const { notifications } = strings.noticing;
 
 /** Notifies of runs in chats that are not open; the open one does that itself. Returns the function that ends it. */
 export function noticeOthers(isOpen: (chat: string) => boolean): () => void {
-  let before = runningIn(chats.state.get().rows);
+  let before = runningIn(listed());
   return chats.state.subscribe(() => {
-    const { rows } = chats.state.get();
+    const rows = listed();
     for (const row of rows) {
       const hasChanged = before.has(row.id) && row.status !== "running";
       if (hasChanged && !isOpen(row.id)) tell(row);
     }
     before = runningIn(rows);
   });
+}
+
+/** Each listed chat once: a pinned one may be on none of the loaded pages. */
+function listed(): ListedChat[] {
+  const { rows, pinned } = chats.state.get();
+  return [...new Map([...rows, ...pinned].map((row) => [row.id, row])).values()];
 }
 
 const runningIn = (rows: ListedChat[]) =>

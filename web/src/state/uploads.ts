@@ -88,6 +88,7 @@ async function start(id: string): Promise<void> {
   if (!file) return;
   try {
     const most = (await limits())?.maxFile;
+    if (!of(id)) return; // removed meanwhile
     if (most !== undefined && file.size > most) throw new Refused(413, "file_too_large", "");
     const part = await send(id, file);
     running.delete(id);

@@ -13,6 +13,11 @@ export const answers = {
   shown: (number: number, count: number) => `Showing version ${number} of ${count}.`,
   busy: "The agent is working or waits for you. Stop it or let it finish to see other versions.",
 
+  /** The files that an answer made; `more` are not named. */
+  made: (names: string[], more: number) =>
+    more > 0
+      ? `Made ${names.join(", ")} and ${more.toLocaleString(locale)} more`
+      : `Made ${names.join(", ")}`,
   answeredAt: (when: string) => `Answered ${when}`,
 
   usage: "Tokens of this answer",
@@ -48,7 +53,6 @@ export const answers = {
   commentPlaceholder: { up: "What was good?", down: "What was wrong?" },
   saveComment: "Save",
   cancelComment: "Cancel",
-  thanks: "Saved.",
   feedbackFailed: "Couldn't save your feedback. Try again.",
   feedback: { up: "👍 Good answer", down: "👎 Bad answer" },
 };

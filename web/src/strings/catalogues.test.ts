@@ -22,7 +22,7 @@ it("has the same texts in every language", () => {
 
 /** What is the same in both languages, as names are. */
 const SAME = [
-  /^\.(product|parts\.speakers|content\.(nothing|axis)|chat\.(agent|demo)$|panel\.names|panes\.terminal$)/,
+  /^\.(parts\.speakers|content\.(nothing|axis)|chat\.(agent|demo)$|panel\.names|panes\.terminal$)/,
   /^\.inspector\.(views|formatNames|columns|states|noTime|filterHint|pause)/,
   /^\.inspecting\.timeline\.(kinds\.answer|states\.ok|tokens|status)$/,
   /^\.inspecting\.runs\.(state|agent|unknown|columns\.(chat|agent|status|tokens))$/,

@@ -44,6 +44,7 @@ export const inspecting = {
     toolCount: (count: number) => `${number(count)} ${count === 1 ? "tool call" : "tool calls"}`,
     subagentCount: (count: number) => `${number(count)} ${count === 1 ? "subagent" : "subagents"}`,
     failedCount: (count: number) => `${number(count)} failed`,
+    slowest: (name: string, time: string) => `slowest tool: ${name}, ${time}`,
     atOnce: (count: number) => `up to ${number(count)} at once`,
     waited: (time: string) => `${time} waiting for a person`,
     untimed: "This log has no times: bars show the order of events.",

@@ -62,7 +62,7 @@ export const inspector = {
   unpin: (what: string) => `Unpin ${what}`,
   pinned: "Pinned rows",
 
-  format: (name: string) => `Format: ${name}`,
+  format: (name: string) => `Protocol ${name}`,
   formats: "Protocol",
   profiles: "Client version",
   formatNames: {
@@ -88,7 +88,6 @@ export const inspector = {
   downloadFailed: "Download failed.",
 
   replay: "Replay",
-  replayLine: "Drag to see the chat at any event.",
   replayAt: (at: number, of: number) => `${number(at)} of ${number(of)}`,
   replayValue: (at: number, of: number, type: string) => `event ${at} of ${of}: ${type}`,
   back: "Previous event",

@@ -22,6 +22,7 @@ export const previews = {
   reload: "Reload the file",
   download: "Download",
   downloadOf: (name: string) => `Download ${name}`,
+  notDownloaded: "Couldn't download it. Try again.",
   showSource: "Show source",
   showRendered: "Show preview",
   loading: "Loading…",

@@ -34,7 +34,6 @@ export const sharing = {
   none: "This chat isn't shared.",
   revoke: "Revoke",
   revokeOf: (name: string) => `Revoke the link "${name}"`,
-  revoked: "Link revoked.",
   wholeChat: "Whole chat",
   oneAnswer: "One answer",
   until: (at: number) => `until ${date(at)}`,

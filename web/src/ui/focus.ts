@@ -1,3 +1,5 @@
+import { type RefObject, useEffect } from "react";
+
 /** The composer's text field. */
 export const COMPOSER = "composer";
 
@@ -15,4 +17,13 @@ export function toComposer(): void {
 export function isOtherField(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement) || target.id === COMPOSER) return false;
   return target.closest("input, textarea, select, [contenteditable=true]") !== null;
+}
+
+/** Focuses a field that has just appeared, with the caret at the end of its text. */
+export function useFocusAtEnd(field: RefObject<HTMLTextAreaElement | null>): void {
+  useEffect(() => {
+    const area = field.current;
+    area?.focus();
+    area?.setSelectionRange(area.value.length, area.value.length);
+  }, [field]);
 }

@@ -12,6 +12,7 @@ import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
 import { ROOMY, useMedia } from "@/ui/useMedia";
 import { FrameworkChoice } from "@/view/FrameworkChoice";
+import { KeepButton } from "@/view/KeepButton";
 import { RecordedChat } from "@/view/RecordedChat";
 import type { Recording } from "@/view/recording";
 
@@ -57,6 +58,7 @@ export function Opened({ recording, hasChats, onFramework, onChoose }: OpenedPro
             <FolderOpen aria-hidden className="size-4" />
             <span className="@max-2xl:sr-only">{words.another}</span>
           </Button>
+          {hasChats && known && <KeepButton recording={recording} />}
           <PanelButton />
           {known && <FrameworkChoice facts={known} onChoose={onFramework} />}
         </header>

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { getViewedFile } from "@/api";
+import { brand } from "@/brand";
 import { failureMessage } from "@/failure";
 import { strings } from "@/strings";
 import { Notice } from "@/ui/Notice";
@@ -25,7 +26,7 @@ export default function ViewPage() {
     setRecording(new Recording(file));
   }, []);
   useEffect(() => {
-    document.title = `${recording?.file.name || words.title} · ${strings.product}`;
+    document.title = `${recording?.file.name || words.title} · ${brand.name}`;
   }, [recording]);
   useEffect(() => {
     const waiting = dropped.take();
@@ -42,9 +43,7 @@ export default function ViewPage() {
       <input
         ref={field}
         type="file"
-        aria-label={words.choose}
-        tabIndex={-1}
-        className="sr-only"
+        hidden
         onChange={(event) => {
           const [file] = event.target.files ?? [];
           if (file) open(file);
@@ -53,7 +52,7 @@ export default function ViewPage() {
       />
       {recording ? (
         <Opened
-          key={`${recording.file.name} ${recording.framework}`}
+          key={recording.key}
           recording={recording}
           hasChats={!isLocal}
           onFramework={(framework) => setRecording(new Recording(recording.file, framework))}

@@ -42,6 +42,22 @@ test("a recording is sent as often as another format is read, and not more", asy
   expect(await recording.events()).toHaveLength(2);
 });
 
+test("two recordings are different, whatever their names", () => {
+  const [one, other] = [1, 2].map(() => new Recording(new File(["{}"], "run.jsonl")));
+  expect(one?.key).not.toBe(other?.key);
+});
+
+test("a file that was moved is not taken for a server that is away", async () => {
+  new Network();
+  const file = new File(["{}"], "run.jsonl");
+  const moved = () => Promise.reject(new DOMException("", "NotFoundError"));
+  Object.assign(file, { slice: () => ({ arrayBuffer: moved }) });
+  const recording = new Recording(file);
+  recording.own.open();
+  const problem = "The file can't be read any more. Choose it again.";
+  await waitFor(() => expect(recording.own.state.get().problem).toBe(problem));
+});
+
 test("a refusal and an unfinished reading are failures with a sentence", async () => {
   const network = new Network().on("POST api/recordings", () =>
     refusal(400, "invalid_request", "the file is empty"),

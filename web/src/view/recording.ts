@@ -1,4 +1,4 @@
-import { getFormats, readRecording } from "@/api";
+import { getFormats, keepRecording, readRecording } from "@/api";
 import { failureMessage } from "@/failure";
 import { type Entry, OURS } from "@/inspector/entries";
 import type { Reading, RunSource } from "@/inspector/source";
@@ -6,6 +6,7 @@ import { Gathering } from "@/runs/gathering";
 import type { ReadingState } from "@/runs/reader";
 import { EventReader } from "@/runs/sse";
 import { Store } from "@/store";
+import { strings } from "@/strings";
 
 /** The value of `framework` that lets the server detect it. */
 export const AUTO = "auto";
@@ -27,9 +28,13 @@ interface Document extends Partial<Entry> {
   error?: string;
 }
 
+let count = 0;
+
 /** A recording, sent to the server with each format that is read: the server stores nothing. */
 export class Recording implements RunSource {
   readonly id = "recording";
+  /** Differs from that of every other: another file may have the same name. */
+  readonly key = ++count;
   readonly formats = getFormats;
   readonly facts = new Store<{ known?: RecordingFacts }>({});
   #readings = new Map<string, RecordedReading>();
@@ -51,6 +56,12 @@ export class Recording implements RunSource {
   get own(): Reading {
     return this.read([OURS]);
   }
+
+  /** Stores it as a chat; returns its id. */
+  keep = async (): Promise<string> => {
+    await readable(this.file);
+    return keepRecording(this.file, { framework: this.framework, name: this.file.name });
+  };
 
   async events(): Promise<string[]> {
     const { all } = this.own.entries.get();
@@ -104,6 +115,7 @@ class RecordedReading implements Reading {
 
   async #request(signal: AbortSignal): Promise<void> {
     const { file, framework } = this.recording;
+    await readable(file);
     const response = await readRecording(file, { framework, format: this.format }, signal);
     const reader = response.body?.getReader();
     const events = new EventReader();
@@ -121,5 +133,14 @@ class RecordedReading implements Reading {
       this.#read.push(entry as Entry);
       this.#gathering.add();
     }
+  }
+}
+
+/** Throws if the file was moved or changed: its upload would fail as if the server were away. */
+async function readable(file: File): Promise<void> {
+  try {
+    await file.slice(0, 1).arrayBuffer();
+  } catch {
+    throw new Error(strings.viewing.gone);
   }
 }

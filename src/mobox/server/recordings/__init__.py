@@ -1,1 +1,1 @@
-"""Recordings that somebody looks at: parsed and formatted in memory, and never stored."""
+"""Recordings that somebody looks at: parsed and formatted in memory, and stored only on request."""

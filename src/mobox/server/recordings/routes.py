@@ -1,7 +1,7 @@
-"""The route for recordings: a file in the body, its rows for the inspector in the response.
+"""The route that shows recordings: a file in the body, its rows for the inspector in the response.
 
-Rule 1: nothing is stored, neither in the store nor in a file nor for the next request: a page that
-        wants another format or framework sends the recording again.
+Rule 1: nothing is stored by it, neither in the store nor in a file nor for the next request: a page
+        that wants another format or framework sends the recording again.
 Rule 2: the work is done in few threads, in slices, and for a limited time.
 """
 
@@ -41,7 +41,7 @@ _SLICE: Final = 200
 """Entries of one batch."""
 _RUN: Final = RunId("recording")
 
-_threads: Final = ThreadPoolExecutor(AT_ONCE, "mobox-recordings")
+threads: Final = ThreadPoolExecutor(AT_ONCE, "mobox-recordings")
 
 
 class Detected(Struct, kw_only=True):
@@ -82,12 +82,16 @@ async def recording_stream(
     request: Request, settings: Settings, heartbeats: Heartbeats
 ) -> EventStream:
     """The same, for a server without a store."""
-    framework = request.query_params.get("framework") or AUTO
     inspector = _inspector(request, settings)
-    data = await request.body()
-    recording = await asyncio.to_thread(_open, data, framework)
+    recording = await receive(request)
     batches = _in_slices(lambda: _documents(recording, inspector))
     return EventStream(batches, heartbeats)
+
+
+async def receive(request: Request) -> Recording:
+    """The recording in a request's body."""
+    framework = request.query_params.get("framework") or AUTO
+    return await asyncio.to_thread(_open, await request.body(), framework)
 
 
 def _open(data: bytes, framework: str) -> Recording:
@@ -127,14 +131,18 @@ def _rows(inspector: Inspector, step: Step) -> Iterator[bytes]:
 
 def _view(recording: Recording) -> RecordingView:
     guess = recording.guess
-    prompts = (prompt_of(call.request) for call in recording.calls[:1])
     return RecordingView(
         kind=recording.kind,
         framework=recording.framework,
         detected=None if guess is None else Detected(**guess._asdict()),
         frameworks=_frameworks(),
-        prompt=next(prompts, None),
+        prompt=prompt_in(recording),
     )
+
+
+def prompt_in(recording: Recording) -> str | None:
+    """The user's message, where the recording has it."""
+    return prompt_of(recording.calls[0].request) if recording.calls else None
 
 
 def _frameworks() -> list[str]:
@@ -153,5 +161,5 @@ def _is_usable(framework: str) -> bool:
 async def _in_slices(make: Callable[[], Iterator[bytes]]) -> AsyncIterator[bytes]:
     """The documents, made in threads, some at a time."""
     loop, documents = asyncio.get_running_loop(), make()
-    while batch := await loop.run_in_executor(_threads, lambda: list(islice(documents, _SLICE))):
+    while batch := await loop.run_in_executor(threads, lambda: list(islice(documents, _SLICE))):
         yield sse.encode(batch)

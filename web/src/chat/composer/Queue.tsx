@@ -4,7 +4,7 @@ import type { QueueNote } from "@/chat/queueing";
 import { type Queued, queue, useEdited, useQueue } from "@/state/queue";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
-import { toComposer } from "@/ui/focus";
+import { toComposer, useFocusAtEnd } from "@/ui/focus";
 import { TextArea } from "@/ui/TextArea";
 
 const words = strings.composer.queue;
@@ -118,6 +118,7 @@ interface EditorProps {
 function Editor({ chat, queued, onEdited }: EditorProps) {
   const [text, setText] = useState(queued.text);
   const field = useRef<HTMLTextAreaElement>(null);
+  useFocusAtEnd(field);
   const end = () => {
     queue.edit(undefined);
     toComposer();
@@ -139,7 +140,6 @@ function Editor({ chat, queued, onEdited }: EditorProps) {
     >
       <TextArea
         ref={field}
-        autoFocus
         aria-label={words.editing}
         value={text}
         onChange={setText}

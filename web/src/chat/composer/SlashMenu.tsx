@@ -1,5 +1,6 @@
-import { Bot, MessageSquare } from "lucide-react";
+import { MessageSquare } from "lucide-react";
 import { useEffect, useRef } from "react";
+import { AgentIcon } from "@/chat/AgentIcon";
 import type { SlashItem } from "@/chat/composer/slash";
 import type { Slash } from "@/chat/composer/useSlash";
 import { strings } from "@/strings";
@@ -109,7 +110,7 @@ function Option({ id, item, isActive, onChoose }: OptionProps) {
     >
       {item.kind === "agent" ? (
         <>
-          <Icon icon={item.agent.icon} />
+          <AgentIcon icon={item.agent.icon} />
           <span className="shrink-0 font-medium">{item.agent.name}</span>
           <span className="min-w-0 truncate text-ink-2">{item.agent.description}</span>
         </>
@@ -122,12 +123,3 @@ function Option({ id, item, isActive, onChoose }: OptionProps) {
     </div>
   );
 }
-
-const Icon = ({ icon }: { icon?: string }) =>
-  icon ? (
-    <span aria-hidden className="w-5 shrink-0 text-center text-base leading-none">
-      {icon}
-    </span>
-  ) : (
-    <Bot aria-hidden className="mx-0.5 size-4 shrink-0 text-ink-2" />
-  );

@@ -4,6 +4,8 @@ import type { ComponentProps } from "react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { Composer } from "@/chat/Composer";
 import { drafts } from "@/state/drafts";
+import { limits } from "@/state/server";
+import { uploads } from "@/state/uploads";
 import { asInBrowser } from "@/testing/browser";
 import { json, Network } from "@/testing/server";
 
@@ -107,6 +109,14 @@ describe("an attached file", () => {
     await waitFor(() => expect(screen.queryByRole("progressbar")).toBeNull());
     await userEvent.click(screen.getByRole("button", { name: "Send" }));
     expect(onSend).toHaveBeenCalledOnce();
+  });
+
+  it("that was removed at once is not uploaded", async () => {
+    FakeRequest.last = undefined as unknown as FakeRequest;
+    uploads.add("c1", [note()]);
+    for (const { id } of drafts.files("c1")) uploads.remove("c1", id);
+    await limits();
+    expect(FakeRequest.last).toBeUndefined();
   });
 
   it("that is too large is not uploaded, and says what is allowed", async () => {

@@ -1,7 +1,7 @@
 import { ChevronsDownUp, ChevronsUpDown } from "lucide-react";
 import { type Figures, figuresOf } from "@/inspector/timeline/figures";
-import type { Timeline } from "@/inspector/timeline/spans";
-import { costText, lengthText } from "@/inspector/timeline/words";
+import type { Span, Timeline } from "@/inspector/timeline/spans";
+import { costText, lengthText, nameOf } from "@/inspector/timeline/words";
 import { strings } from "@/strings";
 import { IconButton } from "@/ui/Button";
 
@@ -26,16 +26,32 @@ interface SummaryProps {
   timeline: Timeline;
   isFolded: boolean;
   onFoldAll: (closed: boolean) => void;
+  onSelect: (span: Span) => void;
 }
 
 /** One line of figures, and the buttons for the whole tree. */
-export function Summary({ timeline, isFolded, onFoldAll }: SummaryProps) {
-  const facts = factsOf(figuresOf(timeline), timeline.timed);
+export function Summary({ timeline, isFolded, onFoldAll, onSelect }: SummaryProps) {
+  const { timed } = timeline;
+  const figures = figuresOf(timeline);
+  const facts = factsOf(figures, timed);
+  const { slowest } = figures;
   return (
     <div className="flex shrink-0 items-center gap-2 border-b px-3 py-1">
       <p className="min-w-0 flex-1 text-mono text-ink-2 tabular-nums">
         {facts.join(" · ")}
-        {!timeline.timed && <span className="block">{words.untimed}</span>}
+        {timed && slowest && (
+          <>
+            {" · "}
+            <button
+              type="button"
+              onClick={() => onSelect(slowest)}
+              className="rounded-small text-accent underline underline-offset-2 max-md:min-h-11"
+            >
+              {words.slowest(nameOf(slowest), lengthText(slowest.to - slowest.from, timed))}
+            </button>
+          </>
+        )}
+        {!timed && <span className="block">{words.untimed}</span>}
       </p>
       <IconButton
         label={isFolded ? words.expandAll : words.collapseAll}

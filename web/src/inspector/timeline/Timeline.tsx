@@ -56,11 +56,23 @@ export function Timeline(props: TimelineProps) {
     if (!after.delete(key)) after.add(key);
     setClosed(after);
   };
+  /** Selects a step, and opens what it is in. */
+  const reveal = (each: Span) => {
+    const after = new Set(closed);
+    for (let above = each.parent; above; above = above.parent) after.delete(above.key);
+    setClosed(after);
+    onSelect(each.key);
+  };
   const foldAll = (isClosed: boolean) =>
     setClosed(new Set(isClosed ? parentsOf(timeline).map(({ key }) => key) : []));
   return (
     <>
-      <Summary timeline={timeline} isFolded={closed.size > 0} onFoldAll={foldAll} />
+      <Summary
+        timeline={timeline}
+        isFolded={closed.size > 0}
+        onFoldAll={foldAll}
+        onSelect={reveal}
+      />
       <Tree
         timeline={timeline}
         closed={closed}

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { Entry, Event } from "@/inspector/entries";
 import { TimelineBuilder, timelineOf } from "@/inspector/timeline/building";
+import { figuresOf } from "@/inspector/timeline/figures";
 import { mostAtOnce, type Span, waitedIn } from "@/inspector/timeline/spans";
 
 type Told = [ms: number | null, event: Record<string, unknown>];
@@ -230,4 +231,18 @@ it("gives the same spans entry by entry as at once", () => {
   }
   expect(builder.snapshot()).toEqual(timelineOf(entries));
   expect(builder.snapshot().root.children[0]?.status).toBe("interrupted");
+});
+
+it("names the slowest of several tools", () => {
+  const told: Told[] = [
+    [0, RUN],
+    [10, { type: "tool_use_start", id: "a", name: "quick" }],
+    [20, { type: "tool_result", id: "a", output: "" }],
+    [30, { type: "tool_use_start", id: "b", name: "slow" }],
+    [90, { type: "tool_result", id: "b", output: "" }],
+    [99, DONE],
+  ];
+  expect(figuresOf(timelineOf(log(...told))).slowest?.name).toBe("slow");
+  const one = told.filter(([, event]) => event.id !== "b");
+  expect(figuresOf(timelineOf(log(...one))).slowest).toBeUndefined();
 });

@@ -10,9 +10,20 @@ export interface Figures {
   subagents: number;
   failed: number;
   atOnce: number;
+  /** Of several tool calls the one that took the longest. */
+  slowest?: Span;
   tokens: number;
   cost?: number;
   events: number;
+}
+
+function slowestOf(spans: readonly Span[]): Span | undefined {
+  const calls = spans.filter(isTool);
+  const slowest = calls.reduce<Span | undefined>(
+    (one, other) => (one && one.to - one.from >= other.to - other.from ? one : other),
+    undefined,
+  );
+  return calls.length > 1 ? slowest : undefined;
 }
 
 const isTool = ({ kind }: Span) => kind === "tool";
@@ -27,6 +38,7 @@ export function figuresOf({ root, spans }: Timeline): Figures {
     subagents: count(({ kind }) => kind === "subagent"),
     failed: count(({ status, parent }) => status === "error" && parent !== undefined),
     atOnce: mostAtOnce(spans),
+    slowest: slowestOf(spans),
     tokens: tokensOf(root.total),
     cost: root.total?.cost,
     events: root.last,

@@ -37,6 +37,7 @@ it.each([
   [6, [0, 1, 2, 3, 4, 5]],
   [6_800, [0, 2_000, 4_000, 6_000]],
   [100, [0, 20, 40, 60, 80]],
+  [830, [0, 200, 400, 600]],
 ])("has round numbers on a scale of %d", (length, ticks) => {
   expect(ticksOf(length).length).toBeLessThanOrEqual(7);
   if (length > 0) expect(ticksOf(length)).toEqual(ticks);

@@ -30,13 +30,16 @@ export function visibleRows(root: Span, closed: ReadonlySet<string>): SpanRow[] 
 const FACTORS = [1, 2, 5, 10];
 const MOST_TICKS = 6;
 
+/** Behind this part of a scale, the text of a tick would reach into the next column. */
+const ROOM = 0.9;
+
 /** Round numbers from 0 to the end of a scale. */
 export function ticksOf(length: number): number[] {
   const least = Math.max(length, 1) / MOST_TICKS;
   const power = 10 ** Math.floor(Math.log10(least));
   const step = Math.max(1, power * (FACTORS.find((factor) => factor * power >= least) ?? 10));
   const ticks: number[] = [];
-  for (let tick = 0; tick < length; tick += step) ticks.push(tick);
+  for (let tick = 0; tick < length * ROOM; tick += step) ticks.push(tick);
   return ticks;
 }
 

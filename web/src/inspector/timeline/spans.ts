@@ -68,8 +68,6 @@ export function addSpent(one: Spent | undefined, other: Spent | undefined): Spen
   return { input: one.input + other.input, output: one.output + other.output, cost };
 }
 
-export const durationOf = ({ from, to }: Span): number => to - from;
-
 /** The sum of a run's waits for a person; overlapping ones count once. */
 export function waitedIn(spans: readonly Span[]): number {
   let end = 0;

@@ -1,5 +1,6 @@
 import type { Span, Spent } from "@/inspector/timeline/spans";
 import { span as lasting } from "@/inspector/times";
+import { money } from "@/parts/usage";
 import { strings } from "@/strings";
 
 const words = strings.inspecting.timeline;
@@ -17,11 +18,7 @@ export const lengthText = (length: number, timed: boolean): string =>
 export const placeText = (place: number, timed: boolean): string =>
   timed ? lasting(Math.round(place)) : words.eventNumber(Math.round(place) + 1);
 
-/** Small amounts are exact: most steps cost less than a cent. */
-export function costText(cost: number | undefined): string {
-  if (cost === undefined) return "";
-  return words.dollars(cost.toFixed(cost >= 1 || cost === 0 ? 2 : 4));
-}
+export const costText = (cost: number | undefined): string => money(cost) ?? "";
 
 export const tokensOf = (spent: Spent | undefined): number =>
   spent ? spent.input + spent.output : 0;

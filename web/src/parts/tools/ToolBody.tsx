@@ -2,7 +2,7 @@ import { useState } from "react";
 import { isFields } from "@/json";
 import type { ToolBlock } from "@/parts/blocks";
 import { FINISHED } from "@/parts/calls";
-import { AppView, useAppView } from "@/parts/tools/appViews";
+import { type AppToolView, AppView, useAppView } from "@/parts/tools/appViews";
 import { Data } from "@/parts/tools/JsonTree";
 import { kindOf } from "@/parts/tools/kinds";
 import { type Shown, VIEWS } from "@/parts/tools/views";
@@ -15,7 +15,9 @@ const NOTHING: Shown = { body: null, covers: [] };
 /** An open call: its view by kind, and the rest of it as data. */
 export function ToolBody({ block, named }: { block: ToolBlock; named: boolean }) {
   const { input, output, error, state } = block;
-  const app = useAppView(block.name);
+  const given = useAppView(block);
+  const [failed, setFailed] = useState<AppToolView>();
+  const app = given === failed ? undefined : given;
   const view = VIEWS[kindOf(block)](block);
   const { body, covers, coversOutput } = view ?? NOTHING;
   const rest = app ? undefined : without(input, covers);
@@ -24,7 +26,7 @@ export function ToolBody({ block, named }: { block: ToolBlock; named: boolean })
   return (
     <div className="space-y-3 px-3 pb-3">
       {named && <p className="font-mono text-mono break-all text-ink-2">{block.name}</p>}
-      {app ? <AppView view={app} block={block} /> : body}
+      {app ? <AppView view={app} block={block} onFailed={setFailed} /> : body}
       {!isNothing(rest) && (
         <Value label={covers.length > 0 ? strings.activity.more : words.parameters} value={rest} />
       )}

@@ -1,56 +1,97 @@
 /**
- * Views that an app adds for its own tools, by name. An app's view draws into an element of its own, so
- * that it needs neither this page's React nor its build; web/README.md says how it gets here.
+ * Views that an app adds for its tools, by name or by kind. A view draws into an element of its own, so that
+ * it needs neither this page's React nor its build. `pageModules.ts` loads them; docs/page-modules.md is for
+ * their authors.
+ *
+ * Rule 1: a view gets copies, so that it cannot change the page's data.
+ * Rule 2: a view that throws is replaced by the page's own, for this call.
  */
 import { useEffect, useRef } from "react";
 import type { ToolBlock } from "@/parts/blocks";
+import { KINDS, kindOf, withoutServer } from "@/parts/tools/kinds";
 import { Store, useStore } from "@/store";
 
-/** A call as an app's view gets it: copies, so that a view cannot change the page's data. */
+/** A call as a view gets it. */
 export interface Call {
+  id: string;
   name: string;
+  kind: string;
   state: string;
   input: unknown;
   output?: unknown;
   error?: string;
 }
 
-/** Draws a call into an empty element, again whenever it changes. Returns how to clean up, if needed. */
-export type DrawCall = (element: HTMLElement, call: Call) => unknown;
-
-const views = new Store<Record<string, DrawCall>>({});
-
-export function addToolView(tool: string, draw: DrawCall): void {
-  views.set({ [tool]: draw });
+export interface AppToolView {
+  /** Draws a call into an empty element. */
+  render: (element: HTMLElement, call: Call) => unknown;
+  /** The call has changed; without this function, it is drawn again. */
+  update?: (element: HTMLElement, call: Call) => unknown;
+  /** The element is about to be removed. */
+  remove?: (element: HTMLElement) => unknown;
 }
 
-export function useAppView(tool: string): DrawCall | undefined {
+const KIND = "kind:";
+const views = new Store<Record<string, AppToolView>>({});
+
+/** `tool`: the name of a tool, or `kind:` and a kind. A later view of the same replaces it. */
+export function registerToolView(tool: string, view: AppToolView): void {
+  if (typeof tool !== "string" || tool === "") throw new TypeError("expected the name of a tool");
+  if (typeof view?.render !== "function")
+    throw new TypeError(`the view of ${tool} has no function render`);
+  const kind = tool.startsWith(KIND) ? tool.slice(KIND.length) : undefined;
+  if (kind !== undefined && !KINDS.some((each) => each === kind))
+    throw new TypeError(`${kind} is no kind of tool; known: ${KINDS.join(", ")}`);
+  views.set({ [tool]: view });
+}
+
+/** The view of an app for a call: by its name, also without that of its MCP server, else by its kind. */
+export function useAppView(block: ToolBlock): AppToolView | undefined {
   const all = useStore(views);
-  return Object.hasOwn(all, tool) ? all[tool] : undefined;
+  const names = [block.name, withoutServer(block.name), KIND + kindOf(block)];
+  const name = names.find((each) => Object.hasOwn(all, each));
+  return name === undefined ? undefined : all[name];
 }
 
-export function AppView({ view, block }: { view: DrawCall; block: ToolBlock }) {
+interface AppViewProps {
+  view: AppToolView;
+  block: ToolBlock;
+  onFailed: (view: AppToolView) => void;
+}
+
+export function AppView({ view, block, onFailed }: AppViewProps) {
   const box = useRef<HTMLDivElement>(null);
-  const { name, state, input, output, error } = block;
+  const isDrawn = useRef(false);
+  const { callId: id, name, state, input, output, error } = block;
+  const kind = kindOf(block);
   useEffect(() => {
-    const element = box.current;
+    const { current: element } = box;
     if (!element) return;
-    element.replaceChildren();
-    const call = structuredClone({ name, state, input, output, error });
-    const done = drawn(view, element, call);
-    return () => {
-      if (typeof done === "function") done();
+    const work = () => {
+      const call = structuredClone({ id, name, kind, state, input, output, error });
+      if (isDrawn.current && view.update) return view.update(element, call);
+      element.replaceChildren();
+      isDrawn.current = true;
+      return view.render(element, call);
     };
-  }, [view, name, state, input, output, error]);
+    if (!succeeds(work)) onFailed(view);
+  }, [view, onFailed, id, name, kind, state, input, output, error]);
+  useEffect(() => {
+    const { current: element } = box;
+    return () => {
+      isDrawn.current = false;
+      if (element) succeeds(() => view.remove?.(element));
+    };
+  }, [view]);
   return <div ref={box} className="overflow-x-auto text-block" />;
 }
 
-/** A view that fails leaves the raw call, which is below it. */
-function drawn(view: DrawCall, element: HTMLElement, call: Call): unknown {
+function succeeds(work: () => unknown): boolean {
   try {
-    return view(element, call);
+    work();
+    return true;
   } catch (error) {
     console.error("a tool's view failed", error);
-    return undefined;
+    return false;
   }
 }

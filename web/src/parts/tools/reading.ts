@@ -35,15 +35,20 @@ export interface Ran {
 }
 
 /** DeepAgents and others write the exit code below the output. */
-const EXIT = /\[?(?:command (?:succeeded|failed) with )?exit code:? (-?\d{1,5})\]?\s*$/i;
+const EXIT = /(?:^|\n)\[?(?:command (?:succeeded|failed) with )?exit code:? (-?\d{1,5})\]?\s*$/i;
 
 /** The output of a program; undefined if it has another form. */
 export function ranIn(output: unknown): Ran | undefined {
   const value = dataIn(output);
   const text = proseIn(value);
   if (text !== undefined) {
-    const code = EXIT.exec(text.slice(-200))?.[1];
-    return { output: withoutEscapes(text), ...(code !== undefined && { exitCode: Number(code) }) };
+    const end = EXIT.exec(text.slice(-200));
+    if (!end) return { output: withoutEscapes(text) };
+    // The code is shown beside the output.
+    return {
+      output: withoutEscapes(text.slice(0, text.length - end[0].length)),
+      exitCode: Number(end[1]),
+    };
   }
   const fields = fieldsOf(value);
   const streams = ["stdout", "stderr", "output"].map((name) => textOf(fields[name]));

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import type { ToolBlock } from "@/parts/blocks";
 import { ToolCard } from "@/parts/ToolCard";
-import { addToolView } from "@/parts/tools/appViews";
+import { type AppToolView, type Call, registerToolView } from "@/parts/tools/appViews";
 import { diffOf } from "@/parts/tools/diff";
 import { kindOf } from "@/parts/tools/kinds";
 import { readable, summaryOf, titleOf } from "@/parts/tools/names";
@@ -147,21 +147,62 @@ describe("an open call", () => {
   });
 
   test("is drawn by the app's own view, if it has one", () => {
-    const clean = vi.fn();
-    addToolView("book_flight", (element, call) => {
-      element.textContent = `To ${(call.input as { to: string }).to}`;
-      return clean;
-    });
-    const container = open(tool("book_flight", { input: { to: "Bern" } }));
-    expect(container.textContent).toContain("To Bern");
+    const remove = vi.fn();
+    const draw = (element: HTMLElement, call: Call) => {
+      element.textContent = `To ${(call.input as { to: string }).to}: ${call.state}`;
+    };
+    const update = vi.fn(draw);
+    registerToolView("book_flight", { render: draw, update, remove });
+    const input = { to: "Bern" };
+    const running = tool("mcp__travel__book_flight", { input, state: "running" });
+    const { container, rerender } = render(<ToolCard block={running} quiet />);
+    fireEvent.click(screen.getByRole("button", { expanded: false }));
+    expect(container.textContent).toContain("To Bern: running");
+    rerender(<ToolCard block={{ ...running, state: "done" }} quiet />);
+    expect(container.textContent).toContain("To Bern: done");
+    expect(update).toHaveBeenCalledOnce();
     fireEvent.click(screen.getByRole("button", { expanded: true }));
-    expect(clean).toHaveBeenCalled();
+    expect(remove).toHaveBeenCalledOnce();
+  });
+
+  test("is drawn by an app's view of its kind, which gets a copy", () => {
+    registerToolView("kind:http", {
+      render: (element, call) => {
+        (call.input as { url: string }).url = "changed";
+        element.textContent = `A ${call.kind} call`;
+      },
+    });
+    const input = { url: "https://a.example" };
+    expect(open(tool("fetch", { input })).textContent).toContain("A http call");
+    expect(input.url).toBe("https://a.example");
+  });
+
+  test("is drawn by the page where the app's view fails", () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    registerToolView("sort_mail", {
+      render: () => {
+        throw new Error("no");
+      },
+    });
+    const output = '[{"from": "ann"}, {"from": "ben"}]';
+    open(tool("sort_mail", { output }));
+    expect(screen.getByRole("cell", { name: "ben" })).toBeTruthy();
+  });
+
+  test.each([
+    ["", {}],
+    ["a", {}],
+    ["kind:spoon", { render: () => {} }],
+  ])("has no view %j that cannot draw", (name, view) => {
+    expect(() => registerToolView(name, view as AppToolView)).toThrow(TypeError);
   });
 });
 
 describe("reading", () => {
   test("programs' output", () => {
-    expect(ranIn("x\n[Command failed with exit code 3]")?.exitCode).toBe(3);
+    expect(ranIn("x\n[Command failed with exit code 3]")).toEqual({ output: "x", exitCode: 3 });
+    expect(ranIn("it said exit code 3")).toEqual({ output: "it said exit code 3" });
+    expect(ranIn("Exit code: 1\n")).toEqual({ output: "", exitCode: 1 });
     expect(ranIn({ other: 1 })).toBeUndefined();
   });
   test("lists of pages, and nothing else", () => {

@@ -312,7 +312,7 @@ const other: ToolView = (block) => {
   return grid && { covers: [], coversOutput: true, body: <Grid grid={grid} /> };
 };
 
-/** The views of the page. Apps add their own for tools by name: `appViews.ts`. */
+/** The views of the page. Apps add their own: `appViews.tsx`. */
 export const VIEWS: Record<ToolKind, ToolView> = {
   shell,
   python,

@@ -12,6 +12,10 @@ export const answers: Strings["answers"] = {
   shown: (number, count) => `Version ${number} von ${count} wird angezeigt.`,
   busy: "Der Agent arbeitet oder wartet auf Sie. Halten Sie ihn an oder warten Sie, bis er fertig ist, um andere Versionen zu sehen.",
 
+  made: (names, more) =>
+    more > 0
+      ? `${names.join(", ")} und ${number(more)} weitere Dateien erstellt`
+      : `${names.join(", ")} erstellt`,
   answeredAt: (when) => `Antwort vom ${when}`,
 
   usage: "Tokens dieser Antwort",
@@ -46,7 +50,6 @@ export const answers: Strings["answers"] = {
   commentPlaceholder: { up: "Was war gut?", down: "Was war falsch?" },
   saveComment: "Speichern",
   cancelComment: "Abbrechen",
-  thanks: "Gespeichert.",
   feedbackFailed: "Ihre Bewertung konnte nicht gespeichert werden. Versuchen Sie es noch einmal.",
   feedback: { up: "👍 Gute Antwort", down: "👎 Schlechte Antwort" },
 };

@@ -18,7 +18,6 @@ import { sidebar } from "@/strings/de/sidebar";
 import { viewing } from "@/strings/de/viewing";
 
 export const german: Strings = {
-  product: "Mobox",
   retry: "Noch einmal",
   rich,
   previews,

@@ -41,6 +41,7 @@ export const inspecting: Strings["inspecting"] = {
     toolCount: (count) => counted(count, "Werkzeugaufruf", "Werkzeugaufrufe"),
     subagentCount: (count) => counted(count, "Unteragent", "Unteragenten"),
     failedCount: (count) => `${number(count)} fehlgeschlagen`,
+    slowest: (name, time) => `langsamstes Werkzeug: ${name}, ${time}`,
     atOnce: (count) => `bis zu ${number(count)} gleichzeitig`,
     waited: (time) => `${time} auf eine Person gewartet`,
     untimed: "Dieses Protokoll hat keine Zeiten: Die Balken zeigen die Folge der Ereignisse.",

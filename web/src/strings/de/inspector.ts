@@ -62,7 +62,7 @@ export const inspector: Strings["inspector"] = {
   unpin: (what) => `${what} lösen`,
   pinned: "Angeheftete Zeilen",
 
-  format: (name) => `Format: ${name}`,
+  format: (name) => `Protokoll ${name}`,
   formats: "Protokoll",
   profiles: "Version des Clients",
   formatNames: {
@@ -87,7 +87,6 @@ export const inspector: Strings["inspector"] = {
   downloadFailed: "Das Herunterladen ist fehlgeschlagen.",
 
   replay: "Wiedergabe",
-  replayLine: "Ziehen Sie, um den Chat bei jedem Ereignis zu sehen.",
   replayAt: (at, of) => `${number(at)} von ${number(of)}`,
   replayValue: (at, of, type) => `Ereignis ${at} von ${of}: ${type}`,
   back: "Voriges Ereignis",

@@ -114,8 +114,4 @@ export const parts: Strings["parts"] = {
   tokensIn: (count) => `${counted(count, "Token", "Tokens")} gelesen`,
   tokensOut: (count) => `${number(count)} geschrieben`,
   tokensOnlyOut: (count) => `${counted(count, "Token", "Tokens")} geschrieben`,
-  cacheRead: (count) => `${number(count)} aus dem Cache gelesen`,
-  cacheWrite: (count) => `${number(count)} in den Cache geschrieben`,
-  reasoningTokens: (count) => `${number(count)} zum Nachdenken`,
-  turns: (count) => counted(count, "Durchgang", "Durchgänge"),
 };

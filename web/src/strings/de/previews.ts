@@ -22,6 +22,7 @@ export const previews: Strings["previews"] = {
   reload: "Datei neu laden",
   download: "Herunterladen",
   downloadOf: (name) => `${name} herunterladen`,
+  notDownloaded: "Konnte nicht heruntergeladen werden. Versuchen Sie es erneut.",
   showSource: "Quelltext anzeigen",
   showRendered: "Vorschau anzeigen",
   loading: "Wird geladen …",

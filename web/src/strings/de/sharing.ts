@@ -33,7 +33,6 @@ export const sharing: Strings["sharing"] = {
   none: "Dieser Chat ist nicht geteilt.",
   revoke: "Widerrufen",
   revokeOf: (name) => `Den Link „${name}“ widerrufen`,
-  revoked: "Link widerrufen.",
   wholeChat: "Ganzer Chat",
   oneAnswer: "Eine Antwort",
   until: (at) => `bis ${DATE.format(at)}`,

@@ -4,7 +4,7 @@
  */
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import { describe, expect, test } from "vitest";
-import { usageOf } from "@/parts/usage";
+import { usageOfAnswer } from "@/parts/usage";
 import { view } from "@/parts/view";
 import { ask } from "@/transports/agUi/readingAgent";
 import { Translation } from "@/transports/agUi/translation";
@@ -71,7 +71,11 @@ async function translated(lines: string, run: string): Promise<UIMessageChunk[]>
 
 /** What is shown, without the names by which it is folded. */
 const shown = (message: UIMessage) => {
-  const all = { blocks: view(message, false), usage: usageOf(message), metadata: message.metadata };
+  const all = {
+    blocks: view(message, false),
+    usage: usageOfAnswer(message),
+    metadata: message.metadata,
+  };
   return JSON.parse(JSON.stringify(all, (name, value) => (name === "key" ? "" : value)));
 };
 

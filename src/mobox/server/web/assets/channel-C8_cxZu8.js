@@ -1,1 +1,0 @@
-import{it as e,rt as t}from"./chunk-DU6HZSFF-CeaZ0XY7.js";var n=(n,r)=>e.lang.round(t.parse(n)[r]);export{n as t};
