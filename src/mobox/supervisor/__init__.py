@@ -31,7 +31,6 @@ from mobox.errors import (
     ChatNotFound,
     DatabaseTooNew,
     Fenced,
-    FileNotFound,
     NotWaiting,
     RunActive,
     ShuttingDown,
@@ -48,11 +47,11 @@ from mobox.supervisor.active_runs import Actions, ActiveRuns
 from mobox.supervisor.agent_files import CassetteFiles, StateFolders, StderrFolder
 from mobox.supervisor.attempt import Attempt, AttemptDeps
 from mobox.supervisor.attempts import Attempts, RunSlot, RunSlots
+from mobox.supervisor.chat_files import ChatFiles
 from mobox.supervisor.input_requests import input_requests_of
 from mobox.supervisor.late_answers import answered_requests_of, late_answers
 from mobox.supervisor.launching import Launcher
 from mobox.supervisor.leases import Leases, RunLease
-from mobox.supervisor.made_files import MadeFiles, OpenFile, list_files, open_file
 from mobox.supervisor.permissions import automatic_replies, create_permissions
 from mobox.supervisor.pruning import sweep_files
 from mobox.supervisor.recovery import PollLoop, Reaper, Sweep, lost_remotely
@@ -112,6 +111,8 @@ class Supervisor:
         self._stderr = StderrFolder(data / "logs")
         self._cassettes = CassetteFiles(data / MODELS)
         self._settings = settings or Settings()
+        self.files = ChatFiles(storage, self._states, is_here=self.executes)
+        """The files that agents made."""
         self._default_agent = default_agent
         self._given_launch = launch
         self.sandboxes = Sandboxes(self._settings.sandbox)
@@ -195,30 +196,6 @@ class Supervisor:
         """The stderr of a run's attempts so far, by attempt number."""
         run = await self._storage.run(owner, run_id)
         return await asyncio.to_thread(self._stderr.read, run)
-
-    async def made_files(self, owner: str, chat_id: str, *, hidden: bool = False) -> MadeFiles:
-        """The files that agents made in a chat."""
-        await self._storage.runs(owner, chat_id)  # raises `ChatNotFound`
-        return await asyncio.to_thread(self._made_files, owner, chat_id, hidden)
-
-    def _made_files(self, owner: str, chat_id: str, hidden: bool) -> MadeFiles:
-        try:
-            with self._states.opened(owner, chat_id) as folder:
-                return list_files(folder, hidden=hidden)
-        except OSError:  # workers may have other disks, or an agent has closed its folder
-            return MadeFiles([], is_here=self.executes)
-
-    async def made_file(self, owner: str, chat_id: str, path: str) -> OpenFile:
-        """Open a file that an agent made in a chat."""
-        await self._storage.runs(owner, chat_id)
-        return await asyncio.to_thread(self._made_file, owner, chat_id, path)
-
-    def _made_file(self, owner: str, chat_id: str, path: str) -> OpenFile:
-        try:
-            with self._states.opened(owner, chat_id) as folder:
-                return open_file(folder, path)
-        except OSError:
-            raise FileNotFound(path[:200]) from None
 
     async def begin(self, owner: str, request: Request) -> BegunTurn:
         """Start the run that answers a request; a repeated request returns the same run."""

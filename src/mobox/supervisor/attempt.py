@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shlex
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -40,11 +39,12 @@ from mobox.errors import (
 from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, StreamEvent
 from mobox.events.printable import on_one_line
 from mobox.events.turn import Answer, Frontend, Turn
-from mobox.settings import MEMORY, OWNER, Settings, without_password
+from mobox.settings import Settings
 from mobox.storage import Storage
 from mobox.storage.log import Run
 from mobox.storage.retry import retry_while_unavailable
 from mobox.supervisor.agent_files import Redaction, StderrFolder
+from mobox.supervisor.failures import NOT_INSTALLED, launch_error, logs_command
 from mobox.supervisor.input_requests import Reply
 from mobox.supervisor.live_stderr import LiveStderr
 from mobox.supervisor.run_writer import RunWriter
@@ -73,7 +73,6 @@ WHY: Final = 500
 """Characters of an agent's error that the server's log shows."""
 FROZEN: Final = 1.0
 """Seconds after which a timeout is checked again of an agent that is frozen."""
-NOT_INSTALLED: Final = "not_installed"
 AFTER_DONE: Final = "mobox: written to stdout after the agent was done:"
 _SUCCESS: Final = Outcome(exit_code=0)
 BROKEN: Final = Error(message="The server had an internal error in this run.", code="internal")
@@ -279,7 +278,7 @@ class Attempt:
                 return Outcome(exit_code=0)
             self._execution = execution = await self._deps.launch(agent, turn)
         except (InstallFailed, SandboxUnavailable, OSError) as error:
-            self._leave(Trigger.STOP, Termination("error", _launch_error(error)))
+            self._leave(Trigger.STOP, Termination("error", launch_error(error)))
             return Outcome()
         if self._is_leaving():  # it was stopped meanwhile
             execution.kill()
@@ -579,31 +578,3 @@ class Attempt:
                 self.run.id,
                 error,
             )
-
-
-def logs_command(run: Run, data: Path, settings: Settings) -> str | None:
-    """The command that shows the output of a run, for any shell and any current folder.
-
-    `None` if the chats are in memory. A password is not logged: it is in the variable.
-    """
-    url = settings.database_url
-    if url == MEMORY:
-        return None
-    words = ["mobox", "logs", run.id, "--data", shlex.quote(str(data.absolute()))]
-    if url:
-        shown = '"$DATABASE_URL"' if without_password(url) != url else shlex.quote(url)
-        words += ["--database-url", shown]
-    if run.owner != OWNER:
-        words.append(f"--owner={shlex.quote(run.owner)}")
-    return " ".join(words)
-
-
-def _launch_error(error: InstallFailed | SandboxUnavailable | OSError) -> Error:
-    if isinstance(error, InstallFailed):
-        return Error(message=str(error), code=NOT_INSTALLED)
-    if isinstance(error, SandboxUnavailable):
-        problem = str(error)
-        message = f"{problem[0].upper()}{problem[1:]}."
-        return Error(message=message, code="sandbox_unavailable")
-    why = error.strerror or error
-    return Error(message=f"The agent cannot be started: {why}.", code="agent_start")

@@ -50,15 +50,20 @@ class RateLimit:
         """
         if request.action is Action.CONTINUE:
             return await start()
-        is_shared = await self._take_shared(owner)
-        if not is_shared:
-            self.take(owner)
+        is_shared = await self.count(owner)
         continued = await start()
         if not continued.created and is_shared:
             await self._give_back_shared(owner)
         elif not continued.created:
             self.give_back(owner)
         return continued
+
+    async def count(self, owner: str) -> bool:
+        """Count a run, in all processes if that is possible at present; raises `RateLimited`."""
+        is_shared = await self._take_shared(owner)
+        if not is_shared:
+            self.take(owner)
+        return is_shared
 
     async def _take_shared(self, owner: str) -> bool:
         """Count a run in all processes; false if that is not possible at present."""

@@ -62,7 +62,7 @@ async def list_made_files(request: Request, services: Services) -> Response:
         raise InvalidRequest("hidden", "expected 1 or 0")
     _check(request, services, hidden=hidden)
     owner, chat_id = owner_of(request), request.path_params["chat_id"]
-    found = await services.supervisor.made_files(owner, chat_id, hidden=hidden)
+    found = await services.supervisor.files.list(owner, chat_id, hidden=hidden)
     rows = list(map(_row, found.files))
     return json_response(
         MadeFileList(files=rows, complete=found.is_complete, available=found.is_here)
@@ -76,7 +76,7 @@ async def read_made_file(request: Request, services: Services) -> ASGIApp:
         raise InvalidRequest("path", "expected the path of a file, got none")
     _check(request, services, hidden=is_hidden(path))
     owner, chat_id = owner_of(request), request.path_params["chat_id"]
-    opened = await services.supervisor.made_file(owner, chat_id, path)
+    opened = await services.supervisor.files.open(owner, chat_id, path)
     headers = _headers(opened)
     if headers["etag"] in request.headers.get("if-none-match", ""):
         opened.file.close()

@@ -62,7 +62,7 @@ async def keep_recording(request: Request, services: Services) -> Response:
     """Store a recording as a chat."""
     owner = owner_of(request)
     recording = await receive(request)
-    authenticator_of(request).rate_limit.take(owner)
+    await authenticator_of(request).rate_limit.count(owner)
     loop = asyncio.get_running_loop()
     batches = await loop.run_in_executor(threads, lambda: batches_of(recording))
     message = _message(recording, request.query_params.get("name", ""))
@@ -85,6 +85,7 @@ async def _store(
 
 
 async def _append(services: Services, run: Run, batches: list[Batch]) -> None:
+    await services.storage.hand_over(run.id, run.epoch)  # no process is to execute it
     for ts, events, lines in batches:
         await services.storage.append(run.id, run.epoch, events, ts, lines)
 
