@@ -34,6 +34,12 @@ def use(page: Page, target: Locator, key: str = "Enter") -> None:
     page.keyboard.press(key)
 
 
+def choose(page: Page, item: Locator) -> None:
+    """Choose from an open menu with the arrow keys."""
+    reach(page, item, "ArrowDown")
+    page.keyboard.press("Enter")
+
+
 def test_the_work_its_tools_and_their_files(server: LiveServer, watched: Watched) -> None:
     tab = Tab(watched(server.url)[0])
     page, answer = tab.page, tab.answers.last
@@ -106,8 +112,7 @@ def test_the_timeline_and_the_player(server: LiveServer, watched: Watched) -> No
     use(page, page.get_by_role("button", name="Show events"))
     reach(page, page.get_by_role("button", name="Protocol AI SDK"))
     page.keyboard.press("Enter")
-    page.keyboard.type("AG")
-    page.keyboard.press("Enter")
+    choose(page, page.get_by_role("menuitemradio", name="AG-UI"))
     expect(page.get_by_role("treegrid", name="Events")).to_contain_text("RUN_STARTED")
     reach(page, page.get_by_role("slider", name="Replay"))
     page.keyboard.press("Home")
@@ -139,8 +144,7 @@ def test_a_link_and_a_recording(server: LiveServer, watched: Watched) -> None:
     tab.say(prompt(text("An answer.")))
     tab.finish()
     use(page, page.get_by_role("button", name="Chat options"))
-    page.keyboard.type("Sh")
-    page.keyboard.press("Enter")
+    choose(page, page.get_by_role("menuitem", name="Share"))
     dialog = page.get_by_role("dialog", name="Share this chat")
     use(page, dialog.get_by_role("button", name="Create link"))
     expect(dialog.get_by_label("Link", exact=True)).to_be_visible()
