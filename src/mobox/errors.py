@@ -95,6 +95,9 @@ class UnknownName(MoboxError):
     if_none: ClassVar = "none"
     """What the message has instead of an empty list."""
 
+    def __init_subclass__(cls, *, kind: str) -> None:
+        cls.kind = kind
+
     def __init__(self, name: str, known: Iterable[str]) -> None:
         self.name = name
         self.known = sorted(known)
@@ -102,41 +105,30 @@ class UnknownName(MoboxError):
         super().__init__(f"unknown {self.kind} {name!r}; known: {names}")
 
 
-class UnknownFramework(UnknownName):
+class UnknownFramework(UnknownName, kind="framework"):
     """No parser is registered under that name."""
 
-    kind = "framework"
 
-
-class UnknownProtocol(UnknownName):
+class UnknownProtocol(UnknownName, kind="protocol"):
     """No formatter is registered under that name."""
 
-    kind = "protocol"
 
-
-class UnknownProfile(UnknownName):
+class UnknownProfile(UnknownName, kind="profile"):
     """The protocol has no profile of that name."""
 
-    kind = "profile"
 
-
-class UnknownAgent(UnknownName):
+class UnknownAgent(UnknownName, kind="agent"):
     """The catalog has no agent of that id."""
 
-    kind = "agent"
     if_none = "none (see 'no agents' in the server's log)"
 
 
-class UnknownSandbox(UnknownName):
+class UnknownSandbox(UnknownName, kind="sandbox"):
     """No sandbox is registered under that name."""
 
-    kind = "sandbox"
 
-
-class UnknownFileStore(UnknownName):
+class UnknownFileStore(UnknownName, kind="file store"):
     """No store of files is registered under that name."""
-
-    kind = "file store"
 
 
 class NotInstalled(MoboxError):
@@ -290,21 +282,20 @@ class NotFoundError(MoboxError):
 
     kind: ClassVar = "thing"
 
+    def __init_subclass__(cls, *, kind: str | None = None) -> None:
+        cls.kind = kind or cls.kind
+
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(f"no {self.kind} {name!r}")
 
 
-class ChatNotFound(NotFoundError):
+class ChatNotFound(NotFoundError, kind="chat"):
     """The owner has no chat of that id."""
 
-    kind = "chat"
 
-
-class RunNotFound(NotFoundError):
+class RunNotFound(NotFoundError, kind="run"):
     """The owner has no run of that id."""
-
-    kind = "run"
 
 
 class LogDeleted(RunNotFound):
@@ -315,34 +306,24 @@ class LogDeleted(RunNotFound):
         MoboxError.__init__(self, f"run {name!r} was deleted")
 
 
-class PermissionNotFound(NotFoundError):
+class PermissionNotFound(NotFoundError, kind="permission"):
     """The chat has no permission of that id."""
 
-    kind = "permission"
 
-
-class LinkNotFound(NotFoundError):
+class LinkNotFound(NotFoundError, kind="link"):
     """There is no such link to a chat, or it has expired."""
 
-    kind = "link"
 
-
-class KeyNotFound(NotFoundError):
+class KeyNotFound(NotFoundError, kind="key"):
     """There is no API key of that id."""
 
-    kind = "key"
 
-
-class ModelCallNotFound(NotFoundError):
+class ModelCallNotFound(NotFoundError, kind="model call"):
     """The run has no recorded model call of that number."""
 
-    kind = "model call"
 
-
-class FileNotFound(NotFoundError):
+class FileNotFound(NotFoundError, kind="file"):
     """The owner has no file of that id."""
-
-    kind = "file"
 
 
 class AuthError(MoboxError):

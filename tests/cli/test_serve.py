@@ -128,7 +128,7 @@ def test_every_setting_is_tried_here() -> None:
     of_a_supervisor = {"grace", "look", "notice", "quiet", "sweep", "sweep_files", "unfinished"}
     of_a_store = {"busy_seconds", "opening_seconds", "poll_seconds", "raw_bytes", "readers"}
     of_processes = {"exit_grace", "exit_seconds", "spare_seconds"}
-    of_a_store |= {"idle_seconds"}
+    of_a_store |= {"idle_seconds", "search_seconds"}
     of_a_program = {"beside", "claims", "clock", "installs", "synchronous"}
     only_in_programs = of_a_supervisor | of_processes | of_a_store | of_a_program
     assert VALUES.keys() | only_in_programs == set(Settings.__struct_fields__)

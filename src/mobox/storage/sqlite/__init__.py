@@ -49,6 +49,7 @@ from mobox.storage.run_lists import RunFilter, RunPage
 from mobox.storage.sqlite import branches as branches_of_chats
 from mobox.storage.sqlite import (
     client_requests,
+    lease_reads,
     owner_limits,
     reads,
     retention,
@@ -257,20 +258,20 @@ class SqliteStorage(Following):
     async def claim(
         self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
     ) -> list[Run]:
-        if not await self._readers.snapshot(reads.has_queued_runs, self._settings.clock()):
+        if not await self._readers.snapshot(lease_reads.has_queued_runs, self._settings.clock()):
             return []  # frequent polls without a result do not block writers
         return await self._claim(agents, limit, sparing)
 
     async def has_active_worker(self) -> bool:
-        return await self._readers.snapshot(reads.has_active_worker, self._settings.clock())
+        return await self._readers.snapshot(lease_reads.has_active_worker, self._settings.clock())
 
     async def expired(self) -> list[Run]:
         await self._expire_dead()
-        return await self._readers.snapshot(reads.expired_runs, self._settings.clock())
+        return await self._readers.snapshot(lease_reads.expired_runs, self._settings.clock())
 
     async def _expire_dead(self) -> None:
         """Expire the leases of processes that have died, and forget their readers."""
-        processes = await self._readers.query(reads.active_processes)
+        processes = await self._readers.query(lease_reads.active_processes)
         for name in processes - {self._holder}:
             if await self.is_running(name) is False:
                 await self._expire_process(name)
@@ -284,7 +285,7 @@ class SqliteStorage(Following):
         return acts_for(left, self._settings.lease)
 
     async def stopping(self) -> list[Run]:
-        return await self._readers.snapshot(reads.stopping_runs, self._holder)
+        return await self._readers.snapshot(lease_reads.stopping_runs, self._holder)
 
     hand_over = _change(turns.hand_over)
     _queue = _change(turns.queue)
@@ -292,8 +293,8 @@ class SqliteStorage(Following):
     _claim = _change(turns.claim)
     take_over = _change(turns.take_over)
     _expire_process = _change(turns.expire_process)
-    left_waiting = _query(reads.left_waiting)
-    still_there = _snapshot(reads.runs_still_there)
+    left_waiting = _query(lease_reads.left_waiting)
+    still_there = _snapshot(lease_reads.runs_still_there)
 
     # Health
 
@@ -311,7 +312,7 @@ class SqliteStorage(Following):
 
     async def load(self) -> Load:
         now, queue_ms = self._settings.clock(), round(self._settings.queue * 1000)
-        return await self._readers.query(reads.load, self._holder, now, queue_ms)
+        return await self._readers.query(lease_reads.load, self._holder, now, queue_ms)
 
     check_version = _query(check_database_version)
 
