@@ -18,6 +18,7 @@ from mobox.cli import (
     prune,
     record,
     run,
+    runs,
     serve,
     sim,
     view,
@@ -33,6 +34,7 @@ COMMANDS = (
     view,
     demo,
     logs,
+    runs,
     keys,
     prune,
     sim,
@@ -66,19 +68,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"mobox {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (
-        run,
-        serve,
-        agents,
-        convert,
-        record,
-        view,
-        demo,
-        logs,
-        keys,
-        prune,
-        sim,
-        doctor,
-    ):
+    for command in COMMANDS:
         command.add(commands)
     return parser

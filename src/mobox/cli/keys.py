@@ -8,7 +8,13 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mobox.cli.options import STORAGE, add_settings, storage_settings, with_storage
+from mobox.cli.options import (
+    STORAGE,
+    add_settings,
+    print_table,
+    storage_settings,
+    with_storage,
+)
 from mobox.errors import InvalidSetting
 from mobox.events.printable import printable
 from mobox.registry import needs_extra
@@ -78,11 +84,7 @@ async def _add(arguments: argparse.Namespace, storage: Storage) -> None:
 
 
 async def _list(_arguments: argparse.Namespace, storage: Storage) -> None:
-    rows = [COLUMNS, *map(_row, await storage.keys())]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join(cells).rstrip())
+    print_table([COLUMNS, *map(_row, await storage.keys())])
 
 
 async def _revoke(arguments: argparse.Namespace, storage: Storage) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mobox.settings import SETTINGS, Settings, read_settings
@@ -58,3 +58,11 @@ def with_storage(settings: Settings, work: Callable[[Storage], Awaitable[T]]) ->
             await storage.close()
 
     return asyncio.run(run())
+
+
+def print_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows in columns; the first row has their names."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
