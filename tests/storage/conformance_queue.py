@@ -144,9 +144,34 @@ class QueueConformance(Conformance):
                 await store.hand_over(run.id, run.epoch)
             (mine,) = await store.claim(["demo"], 5)
             assert (mine.id, mine.epoch, mine.requeued) == (run.id, 3, 1)
+            assert mine.unstarted == mine.epoch
             await store.hand_over(mine.id, mine.epoch)
-            handed = await store.run("ann", run.id)
-            assert handed.handed_over == handed.epoch == 3
+            assert (await store.run("ann", run.id)).unstarted == 0
+
+    async def test_run_that_was_taken_over_is_never_queued_again(self, tmp_path: Path) -> None:
+        clock = Clock()
+        settings = Settings(clock=clock, lease=3600, poll_seconds=0.02)
+        async with self.opened(tmp_path, settings) as store:
+            run = await begin(store, "c1")
+            await store.hand_over(run.id, run.epoch)
+            clock.now += 3_600_000
+            mine = await store.take_over(run.id, run.epoch)
+            clock.now += 3_600_000  # the process that was to end it has died, too
+            with pytest.raises(Fenced):
+                await store.requeue(mine.id, mine.epoch)
+
+    async def test_run_that_is_lost_and_claimed_again_can_be_written(self, tmp_path: Path) -> None:
+        clock = Clock()
+        settings = Settings(clock=clock, lease=3600, poll_seconds=0.02)
+        async with self.opened(tmp_path, settings) as store:
+            run = await begin(store, "c1")
+            for text in ("one", "two"):  # so that a writer may remember the run
+                await store.append(run.id, run.epoch, [Status(message=text)], None)
+            clock.now += 3_600_000
+            await store.requeue(run.id, run.epoch)
+            (mine,) = await store.claim(["demo"], 1)
+            await store.append(mine.id, mine.epoch, [Status(message="three")], None)
+            assert len(await store.read(run.id)) == 3
 
     async def test_next_attempt_is_not_handed_over_yet(self, tmp_path: Path) -> None:
         async with self.opened(tmp_path) as store:
@@ -154,7 +179,7 @@ class QueueConformance(Conformance):
             await store.hand_over(run.id, run.epoch)
             await store.append(run.id, run.epoch, QUESTION, None)
             resumed = await store.next_attempt(run.id, run.epoch, ANSWER, None)
-            assert (resumed.epoch, resumed.handed_over) == (2, 1)
+            assert (resumed.epoch, resumed.unstarted) == (2, 2)
 
     async def test_run_that_ends_every_process_is_queued_again_only_so_often(
         self, tmp_path: Path

@@ -1,4 +1,4 @@
-"""`mobox runs`: lists runs, and tries those again that were lost, failed or were interrupted."""
+"""`mobox runs`: lists runs, and answers the message of an ended one again."""
 
 from __future__ import annotations
 
@@ -98,7 +98,10 @@ async def _retry(arguments: argparse.Namespace, storage: Storage) -> int:
 
 async def _queue_again(storage: Storage, run: Run) -> Run:
     from mobox.events.turn import Action, Cut, Place, Request
+    from mobox.storage.log import RECORDED
 
+    if run.agent == RECORDED:
+        raise MoboxError("it was kept from a recording, and has no agent")
     if run.status != "done":
         raise MoboxError(f"this run is {run.status}")
     history = await storage.history(run.owner, run.chat_id, limit=1)

@@ -192,8 +192,10 @@ class Orders:
 def has_lease(orders: Orders) -> bool:
     """Wait until the agent may run; false if the server sends a command before."""
     while (left := orders.left()) is not None and left <= 0:
-        select.select([orders.server], [], [])
-        if orders.read():
+        if select.select([orders.server], [], [], FROZEN)[0]:
+            if orders.read():
+                return False
+        elif module("freezing").is_wanted(os.environ["MOBOX_STATE"]):  # Rule 7
             return False
     return True
 

@@ -201,7 +201,7 @@ async def open_services(
         heartbeats = Heartbeats()
         heartbeats.start()
         actions, index = ChatActions(storage, process.supervisor), SessionIndex(storage)
-        readers = Readers(storage, lambda: process.supervisor.closing)
+        readers = Readers(storage, lambda: process.supervisor.stopping)
         sessions = Sessions(settings, storage, actions, index, readers, metrics)
         sockets = Sockets(sessions, max_bytes=settings.max_body, peers=peers)
         metrics.gauge(

@@ -11,7 +11,7 @@ Rule 4: nothing is returned, or visible to a reader, before it is committed.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Sequence
-from typing import Literal, NewType, Protocol
+from typing import Final, Literal, NewType, Protocol
 
 from msgspec import Struct
 
@@ -20,6 +20,9 @@ from mobox.events import Done, DoneReason, LogEntry, StreamEvent
 from mobox.events.turn import Frontend, TurnKind
 from mobox.events.waiting import waits_after
 from mobox.storage.permissions import Permission
+
+RECORDED: Final = "recording"
+"""The agent of a run that was kept from a recording. No agent has this name: nobody executes it."""
 
 RunId = NewType("RunId", str)
 """The id of a run whose owner was checked."""
@@ -61,8 +64,8 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     raw_lines: int = 0
     """How many raw lines were received, stored or not."""
     raw_bytes: int = 0
-    handed_over: int = 0
-    """The epoch whose agent got its turn last: before that, an attempt has done nothing."""
+    unstarted: int = 0
+    """The epoch of an attempt whose agent has certainly not been started yet."""
     requeued: int = 0
     """How often it was queued again because its process failed before the hand-over."""
 
@@ -174,10 +177,9 @@ class Log(Protocol):
         """Running runs whose leases expired, and queued ones that were not claimed in time."""
 
     async def left_waiting(self, before: int) -> list[Run]:
-        """The waiting runs that should have ended: a request that did not end them came before.
+        """Waiting runs that a stop, or a later message of their chat, should have ended by then.
 
-        It was a stop, or a message that started a later run of the same chat; and the process that
-        took it has died.
+        The process that was to end them has died.
         """
 
     async def take_over(self, run_id: RunId, epoch: int) -> Run:

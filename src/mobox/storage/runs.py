@@ -7,7 +7,7 @@ running  waiting                     PAUSED, which releases the lease
 running  done                        DONE
 running  running, without a lease    `queued`, by the owner of the lease
 running  running, without a lease    `requeued`, once the lease has expired before the hand-over
-running  running, handed over        `handed_over`, by the owner of the lease
+running  running, with an agent      `handed_over`, by the owner of the lease
 running  running, in a new epoch     `claimed`, while it is queued
 running  running, in a new epoch     `taken_over`, once the lease has expired
 waiting  running, in a new attempt   `in_next_attempt`, with the answers, with or without a lease
@@ -69,7 +69,7 @@ def in_next_attempt(
         raise Fenced(run.id, epoch)
     if not events:
         raise ProtocolError("a new attempt starts with the answers to its input requests")
-    started = replace(_owned(run, lease), status="running", leg=run.leg + 1)
+    started = replace(_unstarted(run, lease), status="running", leg=run.leg + 1)
     return after_events(started, started.epoch, events, lease, now)
 
 
@@ -98,12 +98,12 @@ def handed_over(run: Run, epoch: int) -> Run:
     """The run of which the agent gets its turn."""
     if run.epoch != epoch or run.status != "running":
         raise Fenced(run.id, epoch)
-    return replace(run, handed_over=epoch)
+    return replace(run, unstarted=0)
 
 
 def can_be_requeued(run: Run) -> bool:
     """Whether its attempt has done nothing yet, so that another process can start it."""
-    return run.handed_over != run.epoch and run.requeued < MOST_REQUEUES
+    return run.unstarted == run.epoch and run.requeued < MOST_REQUEUES
 
 
 def requeued(run: Run, epoch: int, until: int, now: int) -> Run:
@@ -119,7 +119,12 @@ def claimed(run: Run, lease: Lease, now: int) -> Run:
     """The run claimed by the owner of `lease`."""
     if not is_queued(run, now):
         raise Fenced(run.id, run.epoch)
-    return _owned(run, lease)
+    return _unstarted(run, lease)
+
+
+def _unstarted(run: Run, lease: Lease) -> Run:
+    owned = _owned(run, lease)
+    return replace(owned, unstarted=owned.epoch)
 
 
 def _owned(run: Run, lease: Lease) -> Run:

@@ -31,6 +31,7 @@ from mobox.errors import (
     ChatNotFound,
     DatabaseTooNew,
     Fenced,
+    MoboxError,
     NotWaiting,
     RunActive,
     ShuttingDown,
@@ -137,7 +138,7 @@ class Supervisor:
         self._requests: set[asyncio.Task[Any]] = set()
         self._polling = PollLoop(
             (self._poll, self._settings.look),
-            Sweep(self.reap, self._settings.sweep, "ending lost runs"),
+            Sweep(self._sweep, self._settings.sweep, "ending lost runs"),
             Sweep(self._check_version, self._settings.sweep, "checking the database's version"),
             Sweep(self._sweep_files, self._settings.sweep_files, "deleting unused files"),
         )
@@ -160,8 +161,13 @@ class Supervisor:
 
     @property
     def closing(self) -> bool:
-        """Whether it is shutting down and starts nothing more."""
+        """Whether it is shutting down: it executes no further runs."""
         return self._draining or self._closing
+
+    @property
+    def stopping(self) -> bool:
+        """Whether its runs are being ended, after a drain if there is one."""
+        return self._closing
 
     @property
     def running(self) -> int:
@@ -240,17 +246,14 @@ class Supervisor:
         self._draining = True
         for attempt in self._attempts.all:
             attempt.leave()
-        ended, hurried = (
+        either: list[asyncio.Task[Any]] = [
             asyncio.create_task(self._ended()),
             asyncio.create_task(self._hurried.wait()),
-        )
-        await asyncio.wait(
-            [ended, hurried],
-            timeout=self._settings.drain,
-            return_when=asyncio.FIRST_COMPLETED,
-        )
-        ended.cancel()
-        hurried.cancel()
+        ]
+        seconds = self._settings.drain
+        await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for task in either:
+            task.cancel()
 
     async def close(self) -> None:
         """Start nothing more and end running attempts; waiting runs stay `waiting`."""
@@ -394,16 +397,8 @@ class Supervisor:
         launch = partial(self._launch, state, lease)
         is_simulated = self._models.source(agent) == "simulated"
         on_started = partial(self._prepare_spares, agent)
-        deps = AttemptDeps(
-            prepare,
-            launch,
-            self._stderr,
-            self._settings,
-            self._data,
-            state,
-            on_started,
-            is_simulated,
-        )
+        files = (self._stderr, self._settings, self._data, state)
+        deps = AttemptDeps(prepare, launch, *files, on_started, is_simulated)
         attempt = Attempt(self._storage, run, agent, deps)
         if self._closing:
             attempt.interrupt()
@@ -581,9 +576,15 @@ class Supervisor:
         """End the runs whose owners died, and the processes that no longer own their runs."""
         await self._release(self._attempts.all)
         await self._reaper.sweep(self._attempts)
+
+    async def _sweep(self) -> None:
+        await self.reap()
         before = now_ms() - round(self._settings.unfinished * 1000)
         for run in await self._storage.left_waiting(before):
-            await self._cancel(run, ())
+            try:
+                await self._cancel(run, ())
+            except MoboxError as error:
+                log.warning("run %s: cannot end it yet, retrying: %s", run.id, error)
 
     async def _sweep_files(self) -> None:
         """Delete files that no chat names, and what is left of failed uploads."""

@@ -122,7 +122,8 @@ class ActiveRuns:
         deadline = clock() + 2 * self._settings.lease
         while (now := await self._storage.run(run.owner, run.id)).status == "running":
             is_renewed = now.epoch == run.epoch and now.lease_until != run.lease_until
-            if is_renewed or clock() > deadline:
+            is_queued_again = now.requeued > run.requeued
+            if is_renewed or is_queued_again or clock() > deadline:
                 return False
             await asyncio.sleep(_POLL_LEASE)
             await self._do.reap()

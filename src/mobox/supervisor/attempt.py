@@ -175,7 +175,7 @@ class Attempt:
 
     def leave(self) -> None:
         """The server drains: give a run back that is not executed yet, or that waits."""
-        if self.state is State.STARTING:
+        if self.state is State.STARTING and not self._is_handed_over:
             self._is_given_back = True
             self._leave(Trigger.GIVE_BACK)
         elif self.state is State.WAITING:
@@ -458,6 +458,8 @@ class Attempt:
     @property
     def end(self) -> str:
         """How it ended, once it is over: the reason of its run's end, or why that has none here."""
+        if self._is_given_back:
+            return "given_back"
         return self._writer.end_reason or ("waiting" if self._writer.waiting else "taken_over")
 
     async def _conclude(self, outcome: Outcome) -> None:

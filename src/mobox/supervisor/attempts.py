@@ -176,8 +176,8 @@ class RunSlots:
     async def _check_all_processes(self, owner: str, chat_id: str) -> None:
         """Check the owner's limit over all processes; those of this one are checked by slots.
 
-        Where owners are not known, the only limit is that of each process. While the database is
-        away, so it is for owners, too. What waits for an answer counts only where it is executed.
+        Where owners are not known, and while the database is away, only the limit of this process
+        holds. What waits for an answer counts only where it is executed.
         """
         limits = self._limits
         if limits.auth == "none" and limits.max_runs_per_owner is None:
@@ -188,8 +188,12 @@ class RunSlots:
                 raise TooManyRuns(len(busy), of_owner=True)
 
     def _check_queue(self, slot: RunSlot, busy: Collection[str]) -> None:
-        """Check the owner's limit. A chat has one active run: its own chat does not count."""
-        others = {other.name for other in self._taken(slot.owner)}.union(busy) - {slot.name}
+        """Check the owner's limit. A chat has one active run: its own chat does not count.
+
+        What is executed here is among the busy chats, too.
+        """
+        reserved = {other.name for other in self._reserved if other.owner == slot.owner}
+        others = reserved.union(busy) - {slot.name}
         if len(others) >= self._limits.runs_per_owner:
             raise TooManyRuns(len(others), of_owner=True)
 

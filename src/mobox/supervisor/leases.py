@@ -130,5 +130,6 @@ def _is_owned(attempt: Attempt, run: Run | None, lease: RunLease) -> bool:
 
 
 def _extend(attempt: Attempt, lease: RunLease, until: float) -> None:
-    attempt.skip_time(lease.overdue)
+    before = lease.overdue
     lease.extend(until)
+    attempt.skip_time(before - lease.overdue)  # several renewals may come at once, late

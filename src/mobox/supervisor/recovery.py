@@ -93,6 +93,9 @@ class Reaper:
     async def _end_lost(self, run: Run) -> None:
         with suppress(Fenced):  # another process was faster
             error, why = None, f"process {run.lease_owner} stopped renewing its lease"
+            if run.lease_owner is None and run.stop_requested_at is not None:
+                await self.withdraw(run)
+                return
             if run.lease_owner is not None and can_be_requeued(run):
                 await self._begin_again(run, why)
                 return

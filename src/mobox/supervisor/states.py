@@ -30,7 +30,7 @@ released.
 A release. A waiting process is ended, and its run stays `waiting` in the store: the next answer
 starts another attempt. A stop that comes meanwhile ends the run after all.
 
-A shutdown. An attempt that has not started its agent is given back to the queue.
+A drain. An attempt that has not started its agent is given back to the queue.
 
 A restart. A process that exited without reading a stored answer is started again, with the answer
 in its turn; unless it failed before it had ended its output.
@@ -90,7 +90,7 @@ class Trigger(StrEnum):
     RELEASE = "release"
     """The process is not needed while the run waits."""
     GIVE_BACK = "give back"
-    """The server shuts down before the agent is started: another process starts it."""
+    """The server drains before the agent is started: another process starts it."""
     RESTART = "restart"
     """The process has exited without reading an answer."""
     LEFT_WAITING = "left waiting"

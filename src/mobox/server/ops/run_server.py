@@ -39,7 +39,7 @@ from mobox.server.app import create_app, open_services
 from mobox.server.auth.keys import is_live
 from mobox.server.ops.connections import ConnectionLimits
 from mobox.server.services import Services
-from mobox.settings import Settings, is_loopback, now_ms
+from mobox.settings import MEMORY, Settings, is_loopback, now_ms
 from mobox.storage import Storage
 
 # Prefork: several server processes that share one listening socket, and a parent.
@@ -390,7 +390,8 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self._drains and self._settings.drain:
+        # Of a database in memory no other process executes anything.
+        if self._drains and self._settings.drain and self._settings.database != MEMORY:
             await self._drain()
         print_stopping(self._supervisor.running)
         await self._supervisor.close()

@@ -32,10 +32,8 @@ from mobox.server.recordings.kinds import LOG, Recording
 from mobox.server.recordings.logs import steps_of
 from mobox.server.recordings.routes import SECONDS, prompt_in, receive, threads
 from mobox.server.services import Services, json_response
-from mobox.storage.log import RawEntry, RawLine, Run
+from mobox.storage.log import RECORDED, RawEntry, RawLine, Run
 
-AGENT: Final = "recording"
-"""The agent of such a run. None has this name, so that none is taken for it."""
 MOST: Final = 100_000
 """Entries of a log."""
 MOMENTS: Final = 1000
@@ -75,7 +73,7 @@ async def _store(
 ) -> KeptRecording:
     storage, chat_id = services.storage, f"chat_{secrets.token_hex(12)}"
     turn = TurnRequest(chat_id=chat_id, action=Action.SUBMIT, message=message)
-    begun = await storage.begin_turn(owner, turn, AGENT, _framework(recording))
+    begun = await storage.begin_turn(owner, turn, RECORDED, _framework(recording))
     try:
         await _append(services, begun.run, batches)
     except Exception:

@@ -236,9 +236,10 @@ CHANGING: Final = {
     "lease_until": "bigint",
     "ended_at": "bigint",
     "reason": "text",
+    "unstarted": "bigint",
 }
-_LEASES: Final = ("lease_owner", "lease_until")
-"""The writer renews these separately: here they are written only where the status changes."""
+_SEPARATE: Final = ("lease_owner", "lease_until", "unstarted")
+"""These are also written separately: here only where the status changes."""
 
 
 _TEMPLATE: Final = """
@@ -305,7 +306,7 @@ def _statement(*, with_more: bool) -> str:
 
 
 def _change(name: str) -> str:
-    if name not in _LEASES:
+    if name not in _SEPARATE:
         return f"{name} = expected.{name}"
     kept = f"WHEN run.status = expected.status THEN run.{name}"
     return f"{name} = CASE {kept} ELSE expected.{name} END"

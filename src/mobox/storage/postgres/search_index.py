@@ -38,9 +38,26 @@ async def is_complete(connection: Connection) -> bool:
     return bool(await connection.fetchval(_STATE))
 
 
+async def _connected(connect: Connect, closing: asyncio.Event) -> Connection | None:
+    """A connection; nothing if there is none yet, or the store is closed while it is waited for."""
+    connecting: asyncio.Future[Connection] = asyncio.ensure_future(connect())
+    closed = asyncio.create_task(closing.wait())
+    try:
+        await asyncio.wait({connecting, closed}, return_when=asyncio.FIRST_COMPLETED)
+        return await connecting if connecting.done() else None
+    except TROUBLE as error:
+        log.warning("cannot make the index for searches yet, retrying: %s", error)
+        return None
+    finally:
+        connecting.cancel()
+        closed.cancel()
+
+
 async def make_index(connect: Connect, closing: asyncio.Event) -> None:
     """Make the index, unless it is there, or another process makes it, or the store is closed."""
-    connection = await connect()
+    connection = await _connected(connect, closing)
+    if connection is None:
+        return
     try:
         if await is_complete(connection) or not await connection.fetchval(_IS_AVAILABLE):
             return

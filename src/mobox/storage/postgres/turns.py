@@ -149,8 +149,8 @@ async def _supersede(connection: Connection, messages: list[int]) -> None:
 _ADD_RUN: Final = """
 INSERT INTO run (
     id, chat, agent, framework, status, epoch, leg, lease_owner, lease_until, tail_seq,
-    started_at, superseded, kind, back_to, raw_lines, raw_bytes
-) VALUES ($1, $2, $3, $4, 'running', 1, 1, $5, $6, 0, $7, FALSE, $8, $9, 0, 0) RETURNING n
+    started_at, superseded, kind, back_to, raw_lines, raw_bytes, unstarted
+) VALUES ($1, $2, $3, $4, 'running', 1, 1, $5, $6, 0, $7, FALSE, $8, $9, 0, 0, 1) RETURNING n
 """
 _ADD_MESSAGE: Final = """
 INSERT INTO message (

@@ -365,6 +365,8 @@ class _Group:
         is_plain = all(job.append.is_plain and job.change is after_events for job in self.jobs)
         if not is_plain or self._doubts() or not names <= known.keys():
             return None
+        if any(known[job.append.run_id].run.epoch != job.append.epoch for job in self.jobs):
+            return None  # it was lost and claimed again
         return {name: _fresh(known[name]) for name in names}
 
     async def _find(self, connection: Connection) -> dict[RunId, Found]:

@@ -41,8 +41,8 @@ from mobox.storage.turns import (
 _ADD_RUN = """
 INSERT INTO run (
     id, chat, agent, framework, status, epoch, leg, lease_owner, lease_until, tail_seq,
-    started_at, superseded, kind, back_to, raw_lines, raw_bytes
-) VALUES (?, ?, ?, ?, 'running', 1, 1, ?, ?, 0, ?, 0, ?, ?, 0, 0) RETURNING n
+    started_at, superseded, kind, back_to, raw_lines, raw_bytes, unstarted
+) VALUES (?, ?, ?, ?, 'running', 1, 1, ?, ?, 0, ?, 0, ?, ?, 0, 0, 1) RETURNING n
 """
 _ADD_MESSAGE = """
 INSERT INTO message (chat, parent, id, role, run, created_at, content, body)

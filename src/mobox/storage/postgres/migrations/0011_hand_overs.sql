@@ -1,4 +1,4 @@
--- `handed_over` is the epoch whose agent got its turn last. What runs now may have got it.
-ALTER TABLE run ADD COLUMN handed_over BIGINT NOT NULL DEFAULT 0;
+-- `unstarted` is the epoch of an attempt whose agent was not started yet. Of runs that are executed
+-- now, and of those that processes of an earlier version claim, it is not known: they have another.
+ALTER TABLE run ADD COLUMN unstarted BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE run ADD COLUMN requeued BIGINT NOT NULL DEFAULT 0;
-UPDATE run SET handed_over = epoch WHERE status = 'running' AND lease_owner IS NOT NULL;
