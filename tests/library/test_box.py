@@ -157,7 +157,7 @@ def test_its_options_are_settings_of_a_server() -> None:
     options = Options.__annotations__.keys() - {"brand"} | of_the_brand  # `brand` has these
     assert options <= fields
     of_a_process = {"auth", "host", "log_level", "port", "request_timeout"}
-    of_several = {"execute", "health_host", "health_port", "queue", "workers"}
+    of_several = {"drain", "execute", "health_host", "health_port", "queue", "workers"}
     assert fields - options == of_a_process | of_several
 
 

@@ -22,7 +22,7 @@ from support.valkey_server import Valkey
 from support.waiting import wait_until
 
 UVICORNS = {"FORWARDED_ALLOW_IPS"}
-ENDING = 15
+ENDING = 45
 """Seconds that a server needs to end, as docs/server.md says."""
 
 

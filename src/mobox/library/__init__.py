@@ -75,6 +75,8 @@ class Options(TypedDict, total=False):
     sandbox: str
     """How agents in folders run; a function is part of the app, and always runs in it."""
     database_url: str
+    database_connections: int
+    """The most connections of a process to PostgreSQL."""
     redis_url: str
     redis_prefix: str
     allowed_hosts: Sequence[str]
