@@ -64,10 +64,12 @@ ready: $(VENV)/.dev $(FRAMEWORKS_VENV)/.mobox $(CLIENTS_READY) $(WEB_READY) pack
 environments: $(VENV)/.dev
 	$(BIN)/mobox agents install --agents agents --environments $(ENVIRONMENTS)
 
-# Each of these starts servers with real frameworks or clients, some of them killed on purpose: too slow for every
-# change. The agents in agents/ and the other clients of tests/guides are tested with every change.
-FULL_ONLY := tests/supervisor/test_dying_postgres.py $(addprefix tests/frameworks/,test_matrix.py test_claude_helper.py test_claude_docs.py test_langchain_agents.py test_langchain_docs.py test_new_agents_installed.py) \
-	$(addprefix tests/guides/,test_assistant_ui.py test_copilotkit_v1.py test_http_agent.py test_use_chat_6.py)
+# Each of these starts servers with real frameworks, clients or databases, or tries what another file tries for every
+# change with another client, sandbox or database: too slow for every change. The agents in agents/, the attacks on
+# bubblewrap and the other clients of tests/guides are tested with every change.
+FULL_ONLY := $(addprefix tests/frameworks/,test_matrix.py test_clients.py test_claude_helper.py test_claude_docs.py test_adk_docs.py test_openai_agents_docs.py test_langchain_agents.py test_langchain_docs.py test_new_agents.py test_new_agents_installed.py) \
+	$(addprefix tests/guides/,test_assistant_ui.py test_copilotkit_v1.py test_http_agent.py test_use_chat_6.py) \
+	tests/hostile/test_process.py tests/models/simulator/test_sdks.py tests/server/test_socketio_drops.py tests/supervisor/test_dying_postgres.py
 
 test: ready $(FULLY_COVERED)  ## run all tests but the slowest, and check the coverage of the pure modules
 	cd $(WEB) && npm test
