@@ -125,7 +125,9 @@ class LongChatsConformance(Conformance):
         told = await turn_for(store, run, InputRequests())
         assert told.history[0].parts == ({"type": "text", "text": EARLIER_LEFT_OUT},)
         assert [each.id for each in told.history[1:]][-1:] != []
-        assert told.prompt == submit("And now?", "last").message.parts  # type: ignore[union-attr]
+        sent = submit("And now?", "last").message
+        assert sent is not None
+        assert told.prompt == sent.parts
         await say(store, run, *BEGINNING, *ENDING)
 
     async def test_a_message_alone_is_shortened(self, store: Storage) -> None:
