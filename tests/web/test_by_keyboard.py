@@ -13,7 +13,7 @@ from web.chat_tab import Tab
 from web.composing import PICTURE, Composing, note
 from web.test_activity import RESEARCH, line
 
-MOST = 120
+MOST = 500
 """Stops of a page until one has seen them all."""
 MADE: list[Step] = [["write", "one.md", "# One"], ["write", "two.md", "# Two"]]
 RECORDING = Path(__file__).parent.parent / "recordings" / "claude" / "agent_sub_async_all.jsonl"

@@ -25,8 +25,8 @@ export function FormatMenu({ formats, chosen, onChoose }: FormatMenuProps) {
     onChoose({ name, profile });
   };
   const trigger = (
-    <Button className={SMALL} aria-label={words.format(nameOfFormat(chosen))}>
-      <span className="font-normal text-ink-2 @max-lg:sr-only">{words.formats}</span>
+    <Button className={SMALL}>
+      <span className="font-normal text-ink-2 @max-lg:sr-only">{words.formats}</span>{" "}
       {nameOfFormat(chosen)}
       <ChevronDown aria-hidden className="size-3.5" />
     </Button>

@@ -62,7 +62,6 @@ export const inspector = {
   unpin: (what: string) => `Unpin ${what}`,
   pinned: "Pinned rows",
 
-  format: (name: string) => `Protocol ${name}`,
   formats: "Protocol",
   profiles: "Client version",
   formatNames: {

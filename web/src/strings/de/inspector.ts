@@ -62,7 +62,6 @@ export const inspector: Strings["inspector"] = {
   unpin: (what) => `${what} lösen`,
   pinned: "Angeheftete Zeilen",
 
-  format: (name) => `Protokoll ${name}`,
   formats: "Protokoll",
   profiles: "Version des Clients",
   formatNames: {

@@ -1,1 +1,0 @@
-import{it as e,rt as t}from"./chunk-DU6HZSFF-BndPyitI.js";var n=(n,r)=>e.lang.round(t.parse(n)[r]);export{n as t};

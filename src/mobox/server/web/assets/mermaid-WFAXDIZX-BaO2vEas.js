@@ -1,1 +1,0 @@
-export{o as Mermaid}from"./chunk-7TTQLYRW-DZ9-r-hs.js";
