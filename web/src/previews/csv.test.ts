@@ -60,8 +60,7 @@ test("a large table is cut", () => {
   expect(readTable("a\n".repeat(10)).isCut).toBe(false);
 });
 
-test("a million lines take no time", () => {
-  const began = performance.now();
-  readTable("a,b\n".repeat(1_000_000));
-  expect(performance.now() - began).toBeLessThan(1_000);
+test("a million lines are cut", () => {
+  const { rows, isCut } = readTable("a,b\n".repeat(1_000_000));
+  expect([rows.length, isCut]).toEqual([MOST_ROWS, true]);
 });
